@@ -1,0 +1,66 @@
+# Every verb works from a fresh clone with Python 3.11 or newer and nothing else installed.
+PYTHON ?= python3
+# PYTEST_ARGS="-n 2" runs the tests in two processes.
+PYTEST_ARGS ?=
+# `pip install torch` takes the newest wheel, with gigabytes of CUDA; this one is known to work without them.
+TORCH := torch==2.13.0
+
+PIP = .venv/bin/python -m pip install --quiet --disable-pip-version-check -c requirements/lock.txt
+RUN = .venv/bin/python -m
+
+.DEFAULT_GOAL := help
+.PHONY: help setup oracle demo test check bench format lock clean
+
+help:  ## list the verbs
+	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## */\1|/' | awk -F'|' '{ printf "make %-8s %s\n", $$1, $$2 }'
+
+setup: .venv/.setup  ## install wocar and its developer tools into .venv, at the versions of requirements/lock.txt
+
+oracle: .venv/.oracle  ## add PyTorch and Stable-Baselines3, which the tests and the benchmark compare with
+
+demo: .venv/.setup  ## train and attack a small agent, in minutes
+	$(RUN) wocar.experiments.demo
+
+test: .venv/.oracle  ## run all tests
+	$(RUN) pytest $(PYTEST_ARGS)
+
+check: .venv/.oracle  ## lint, format check, types, then all tests
+	$(RUN) ruff check
+	$(RUN) ruff format --check
+	$(RUN) mypy
+	$(RUN) pytest $(PYTEST_ARGS)
+
+bench: .venv/.oracle  ## measure the speed ratios
+	$(RUN) wocar.experiments.bench
+
+format: .venv/.setup  ## apply ruff's fixes and format
+	$(RUN) ruff check --fix
+	$(RUN) ruff format
+
+lock:  ## resolve the newest allowed versions in a fresh environment and record them; then run make check
+	rm -rf .cache/lock
+	$(PYTHON) -m venv .cache/lock
+	.cache/lock/bin/pip install --quiet $(TORCH)
+	.cache/lock/bin/pip install --quiet '.[dev,sb3]'
+	.cache/lock/bin/python -c 'import platform as p; print("# make lock, Python", p.python_version(), p.system(), p.machine())' > .cache/lock.txt
+	.cache/lock/bin/pip freeze --all --exclude pip --exclude wocar >> .cache/lock.txt
+	sed 's/+cpu$$//' .cache/lock.txt > requirements/lock.txt
+	rm -rf .cache/lock .cache/lock.txt
+
+clean:  ## remove caches and builds, keep .venv and results
+	rm -rf .cache .hypothesis build dist
+	find src tests -name __pycache__ -prune -exec rm -rf {} +
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "wocar needs Python 3.11 or newer: make PYTHON=python3.11 setup")'
+	$(PYTHON) -m venv .venv
+
+.venv/.setup: pyproject.toml requirements/lock.txt | .venv/bin/python
+	$(PIP) -e '.[dev]'
+	touch $@
+
+# PyTorch goes first and alone: Stable-Baselines3 then finds its requirement met and fetches no other build.
+.venv/.oracle: .venv/.setup
+	$(PIP) $(TORCH)
+	$(PIP) -e '.[dev,sb3]'
+	touch $@

@@ -1,0 +1,15 @@
+"""Test environment: CPU, a compilation cache that survives the run, Hypothesis without deadlines."""
+
+import os
+from pathlib import Path
+
+from hypothesis import settings
+
+CACHE = Path(__file__).resolve().parents[1] / ".cache"
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(CACHE / "jax"))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
+
+settings.register_profile("wocar", deadline=None, derandomize="CI" in os.environ)
+settings.load_profile("wocar")

@@ -1,0 +1,185 @@
+"""House rules that a parser can check: who imports whom, how long a file may be, no paths of one machine."""
+
+import ast
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "src" / "wocar"
+MAX_LINES = 300
+HOST_PATH = re.compile(rb"(?<![\w.\-/])/(?:work|root|home|Users)/")
+
+# room -> the other rooms it may import. A room is a module or a package directly under wocar.
+MAY_IMPORT: dict[str, list[str]] = {
+    "types": [],
+    "files": ["types"],
+    "schedules": ["types"],
+    "networks": ["types"],
+    "bounds": ["types"],
+    "envs": ["types"],
+    "agent": ["files", "networks", "types"],
+    "mechanisms": ["bounds", "types"],
+    "attacks": ["bounds", "types"],
+    "training": ["agent", "attacks", "bounds", "envs", "files", "mechanisms", "networks", "schedules", "types"],
+    "evaluation": ["bounds", "envs", "types"],
+    "report": ["evaluation", "types"],
+    "interop": ["agent", "networks", "types"],
+    "__init__": [],  # `import wocar` stays instant; everyone may read `wocar.__version__`
+}
+MAY_IMPORT["experiments"] = [room for room in MAY_IMPORT if room != "__init__"]
+MAY_IMPORT["cli"] = [room for room in MAY_IMPORT if room != "__init__"]
+MAY_IMPORT["__main__"] = ["cli"]
+
+# library -> the only modules or packages under wocar that may import it.
+ONLY_IN: dict[str, list[str]] = {
+    "ale_py": ["envs"],
+    "envpool": ["envs"],
+    "gymnasium": ["envs"],
+    "matplotlib": ["report"],
+    "optax": ["training", "attacks", "mechanisms.worst_value"],
+    "stable_baselines3": ["experiments.bench"],
+    "torch": [],
+}
+
+
+def module_name(package: Path, file: Path) -> str:
+    """Dotted name below the package: `envs.make`, `types`, `envs.__init__`."""
+    return ".".join(file.relative_to(package).with_suffix("").parts)
+
+
+def imported_modules(package: Path, file: Path) -> Iterator[str]:
+    """Absolute dotted names that a file imports, also inside functions; for `from a import b` both `a` and `a.b`."""
+    inside = [package.name, *module_name(package, file).split(".")]
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            parts = inside[: len(inside) - node.level] if node.level else []
+            source = ".".join([*parts, *([node.module] if node.module else [])])
+            yield source
+            yield from (f"{source}.{alias.name}" for alias in node.names)
+
+
+def rooms_of(package: Path) -> set[str]:
+    """The modules and packages directly under the package."""
+    return {module_name(package, file).split(".")[0] for file in package.rglob("*.py")}
+
+
+def import_faults(package: Path) -> list[str]:
+    """Every import that the two tables forbid, as a sentence."""
+    rooms = rooms_of(package)
+    faults = {f"room '{room}' is unknown: add it to MAY_IMPORT" for room in rooms - set(MAY_IMPORT)}
+    for file in sorted(package.rglob("*.py")):
+        name = module_name(package, file)
+        room = name.split(".")[0]
+        for imported in imported_modules(package, file):
+            top, _, rest = imported.partition(".")
+            if top in ONLY_IN and not any(f"{name}.".startswith(f"{place}.") for place in ONLY_IN[top]):
+                faults.add(f"{name} imports {top}, which only {ONLY_IN[top] or 'nobody'} may")
+            target = rest.split(".")[0]
+            known = top == package.name and target in rooms
+            if known and target != room and target not in MAY_IMPORT.get(room, rooms):
+                faults.add(f"{name} imports {package.name}.{target}: the edge {room} -> {target} is not in MAY_IMPORT")
+    return sorted(faults)
+
+
+def long_files(package: Path) -> list[str]:
+    """Files above the line limit."""
+    lengths = {file: len(file.read_text(encoding="utf-8").splitlines()) for file in sorted(package.rglob("*.py"))}
+    return [f"{module_name(package, file)}: {n} lines" for file, n in lengths.items() if n > MAX_LINES]
+
+
+def host_paths(files: Iterable[Path]) -> list[str]:
+    """Files that name a directory of somebody's machine."""
+    return [str(file) for file in files if file.is_file() and HOST_PATH.search(file.read_bytes())]
+
+
+def tiny_package(folder: Path, files: dict[str, str]) -> Path:
+    """A package `wocar` made of the given module names (with slashes) and texts."""
+    package = folder / "wocar"
+    for name, text in files.items():
+        file = package / f"{name}.py"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return package
+
+
+def test_imports_follow_the_tables() -> None:
+    faults = import_faults(PACKAGE)
+    assert not faults, "\n".join(faults)
+
+
+def test_the_table_points_down_only() -> None:
+    TopologicalSorter(MAY_IMPORT).prepare()  # raises CycleError
+    assert {target for targets in MAY_IMPORT.values() for target in targets} <= set(MAY_IMPORT)
+
+
+def test_no_file_is_too_long() -> None:
+    assert long_files(PACKAGE) == []
+
+
+def test_no_file_names_a_path_of_one_machine() -> None:
+    git = shutil.which("git")
+    if git is None or not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout")
+    listed = subprocess.run(
+        [git, "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True
+    ).stdout
+    files = [ROOT / name.decode() for name in listed.split(b"\0") if name]
+    assert ROOT / "tests" / "conftest.py" in files
+    assert host_paths(files) == []
+
+
+@pytest.mark.parametrize(
+    ("importer", "line", "fault"),
+    [
+        ("bounds/ball", "from wocar.training import ppo", "bounds -> training"),
+        ("bounds/ball", "from wocar import training", "bounds -> training"),
+        ("bounds/ball", "import wocar.training.ppo as p", "bounds -> training"),
+        ("bounds/ball", "from ..training.ppo import fit", "bounds -> training"),
+        ("bounds/ball", "def f():\n    from .. import training", "bounds -> training"),
+        ("bounds/__init__", "from ..training import ppo", "bounds -> training"),
+        ("types", "from .training import ppo", "types -> training"),
+        ("types", "import gymnasium as gym", "types imports gymnasium"),
+        ("attacks/pgd", "from envpool.registration import make", "attacks.pgd imports envpool"),
+        ("mechanisms/worst_policy", "import optax", "mechanisms.worst_policy imports optax"),
+        ("interop/sb3", "import torch.nn", "interop.sb3 imports torch"),
+        ("cellar", "", "room 'cellar' is unknown: add it to MAY_IMPORT"),
+    ],
+)
+def test_the_import_rule_can_fail(tmp_path: Path, importer: str, line: str, fault: str) -> None:
+    faults = import_faults(tiny_package(tmp_path, {"training/ppo": "", importer: line}))
+    assert len(faults) == 1
+    assert fault in faults[0]
+
+
+@pytest.mark.parametrize(
+    ("importer", "line"),
+    [
+        ("training/ppo", "from ..bounds import ball\nfrom . import gae\nimport optax"),
+        ("bounds/ball", "from wocar import __version__\nfrom .interval import ibp\nimport jax"),
+        ("mechanisms/worst_value", "import optax\nfrom wocar.bounds.ball import project"),
+        ("envs/make", "import envpool, gymnasium"),
+    ],
+)
+def test_the_import_rule_lets_good_edges_pass(tmp_path: Path, importer: str, line: str) -> None:
+    files = {"__init__": "", "bounds/interval": "", "training/gae": "", importer: line}
+    assert import_faults(tiny_package(tmp_path, files)) == []
+
+
+def test_the_length_rule_can_fail(tmp_path: Path) -> None:
+    package = tiny_package(tmp_path, {"types": "x = 1\n" * MAX_LINES, "agent": "x = 1\n" * (MAX_LINES + 1)})
+    assert long_files(package) == [f"agent: {MAX_LINES + 1} lines"]
+
+
+def test_the_host_path_rule_can_fail(tmp_path: Path) -> None:
+    guilty, innocent = tmp_path / "guilty", tmp_path / "innocent"
+    guilty.write_bytes(b'see "/' + b'root/cache/x"')
+    innocent.write_bytes(b"https://example.org/work/ and ./work/ and homework/root/")
+    assert host_paths([guilty, innocent, tmp_path / "absent"]) == [str(guilty)]
