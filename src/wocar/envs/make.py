@@ -1,0 +1,80 @@
+"""`make_env`: an environment id to a vector environment. The only place that decides between EnvPool and Gymnasium."""
+
+import re
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from wocar.envs import go_home, go_home_grid  # noqa: F401  registers the ids
+from wocar.envs.vector import EnvPoolVector, GymnasiumVector, describe
+from wocar.types import EnvSpec, UserError, VectorEnv
+
+try:
+    import envpool
+except ImportError:  # not on Linux
+    envpool = None
+
+MUJOCO = re.compile(r"^(Hopper|Walker2d|HalfCheetah|Ant|Humanoid|Swimmer|Reacher|Pusher|HumanoidStandup)-v[345]$")
+# the paper's Ant: 27 state dimensions and 84 contact forces (v3 has them always, v5 has its own 105)
+CONTACT_FORCES = {"Ant-v4"}
+
+
+def env_seeds(seed: int, n: int, stream: int = 0) -> list[int]:
+    """n environment seeds from a run's seed; another stream gives other seeds."""
+    return [int(s) for s in np.random.SeedSequence([seed, stream]).generate_state(n, np.uint32) % (2**31 - 1)]
+
+
+def make_env(id: str, n: int, seed: int, stream: int = 0, threads: int = 2, backend: str = "auto") -> VectorEnv:
+    """n environments, each with its own seed. `backend`: "envpool", "gymnasium", or "auto" (EnvPool where it has the id)."""
+    seeds = env_seeds(seed, n, stream)
+    if backend == "envpool" or (backend == "auto" and _in_envpool(id)):
+        return _make_envpool(id, seeds, threads)
+    return _make_gymnasium(id, seeds)
+
+
+def env_spec(id: str) -> EnvSpec:
+    env = make_env(id, 1, 0, threads=1)
+    env.close()
+    return env.spec
+
+
+def _in_envpool(id: str) -> bool:
+    return envpool is not None and MUJOCO.match(id) is not None and id in envpool.list_all_envs()
+
+
+def _make_envpool(id: str, seeds: list[int], threads: int) -> VectorEnv:
+    if envpool is None:
+        raise UserError("EnvPool is not installed here (it needs Linux); use backend 'gymnasium'")
+    options: dict[str, Any] = {"use_contact_force": True} if id in CONTACT_FORCES else {}
+    threads = min(threads, len(seeds))
+    pool = envpool.make(id, env_type="gymnasium", num_envs=len(seeds), num_threads=threads, env_seed=seeds, **options)
+    spec = describe(id, pool.observation_space, pool.action_space, pool.spec.config.max_episode_steps)
+    return EnvPoolVector(spec, pool, len(seeds))
+
+
+def make_gymnasium_env(id: str, **kwargs: Any) -> gymnasium.Env:
+    """One Gymnasium environment; `kwargs` such as render_mode go to it."""
+    if id in CONTACT_FORCES:
+        kwargs["use_contact_forces"] = True
+    try:
+        return gymnasium.make(id, **kwargs)
+    except gymnasium.error.Error as error:
+        raise UserError(f"unknown environment {id!r}: {_one_line(error)}") from error
+    except ModuleNotFoundError as error:
+        raise UserError(f"environment {id!r} needs a package that is not installed: {_one_line(error)}") from error
+
+
+def _make_gymnasium(id: str, seeds: list[int]) -> VectorEnv:
+    env = make_gymnasium_env(id)
+    try:
+        spec = describe(id, env.observation_space, env.action_space, env.spec.max_episode_steps if env.spec else None)
+    except TypeError as error:
+        raise UserError(f"environment {id!r} is not supported: {error}; arrays and box or discrete actions are") from None
+    finally:
+        env.close()
+    return GymnasiumVector(spec, lambda: make_gymnasium_env(id), seeds, raw=MUJOCO.match(id) is not None)
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())

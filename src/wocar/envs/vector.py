@@ -1,0 +1,89 @@
+"""Vector environments over EnvPool and Gymnasium with one meaning of step, truncation and auto-reset."""
+
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from wocar.types import ActionSpace, EnvSpec, Step
+
+
+class EnvPoolVector:
+    """EnvPool in synchronous mode. After an episode's end EnvPool's next step is the reset; we only mark it."""
+
+    def __init__(self, spec: EnvSpec, pool: Any, n: int) -> None:
+        self.spec, self.n, self._pool = spec, n, pool
+        self._ended = np.zeros(n, dtype=bool)
+        self._all = np.arange(n, dtype=np.int32)
+
+    def reset(self) -> np.ndarray:
+        self._ended[:] = False
+        obs, _ = self._pool.reset()
+        return obs
+
+    def step(self, actions: np.ndarray, ids: np.ndarray | None = None) -> Step:
+        ids = self._all if ids is None else ids
+        obs, rewards, terminated, truncated, _ = self._pool.step(actions, ids)
+        is_reset = self._ended[ids]
+        self._ended[ids] = terminated | truncated
+        return Step(obs, rewards, terminated, truncated & ~terminated, is_reset)
+
+    def close(self) -> None:
+        self._pool.close()
+
+
+class GymnasiumVector:
+    """Gymnasium environments stepped one after the other, with EnvPool's auto-reset convention.
+
+    `raw`: actions reach the environment as they are (MuJoCo, whose control cost sees them), else cut to its range.
+    """
+
+    def __init__(self, spec: EnvSpec, make: Callable[[], gymnasium.Env], seeds: list[int], raw: bool) -> None:
+        self.spec, self.n = spec, len(seeds)
+        self._cut = not (raw or spec.actions.discrete)
+        self.envs = [make() for _ in seeds]
+        self._seeds: list[int | None] = list(seeds)
+        self._ended = np.zeros(self.n, dtype=bool)
+
+    def reset(self) -> np.ndarray:
+        self._ended[:] = False
+        return np.stack([self._reset(i) for i in range(self.n)])
+
+    def step(self, actions: np.ndarray, ids: np.ndarray | None = None) -> Step:
+        ids = np.arange(self.n) if ids is None else ids
+        obs = np.empty((len(ids), *self.spec.obs_shape), dtype=self.envs[0].observation_space.dtype)
+        rewards = np.zeros(len(ids), dtype=np.float32)
+        terminated, truncated = np.zeros(len(ids), dtype=bool), np.zeros(len(ids), dtype=bool)
+        is_reset = self._ended[ids]
+        if self._cut:
+            actions = np.clip(actions, self.spec.actions.low, self.spec.actions.high)
+        for k, i in enumerate(ids):
+            if is_reset[k]:
+                obs[k] = self._reset(int(i))
+            else:
+                obs[k], rewards[k], terminated[k], truncated[k], _ = self.envs[i].step(actions[k])
+        self._ended[ids] = terminated | truncated
+        return Step(obs, rewards, terminated, truncated & ~terminated, is_reset)
+
+    def close(self) -> None:
+        for env in self.envs:
+            env.close()
+
+    def _reset(self, i: int) -> np.ndarray:
+        obs, _ = self.envs[i].reset(seed=self._seeds[i])
+        self._seeds[i] = None
+        return np.asarray(obs)
+
+
+def describe(id: str, observation_space: Any, action_space: Any, max_steps: int | None) -> EnvSpec:
+    """The spec of an environment with array observations and box or discrete actions."""
+    shape = getattr(observation_space, "shape", None)
+    if shape is None or hasattr(observation_space, "spaces"):
+        raise TypeError(f"observations of type {type(observation_space).__name__}")
+    if hasattr(action_space, "n"):
+        return EnvSpec(id, shape, ActionSpace(int(action_space.n)), max_steps)
+    if isinstance(getattr(action_space, "low", None), np.ndarray) and len(action_space.shape) == 1:
+        low, high = np.asarray(action_space.low, np.float32), np.asarray(action_space.high, np.float32)
+        return EnvSpec(id, shape, ActionSpace(int(action_space.shape[0]), low, high), max_steps)
+    raise TypeError(f"actions of type {type(action_space).__name__}")

@@ -1,0 +1,109 @@
+"""Data that travels between the rooms. No logic."""
+
+from typing import Any, NamedTuple, Protocol
+
+import jax
+import numpy as np
+
+Array = jax.Array | np.ndarray
+
+
+class UserError(Exception):
+    """A mistake of the user, told in one line that says what to do. The command line turns it into exit code 2."""
+
+
+class Interval(NamedTuple):
+    """Elementwise bounds, lower <= upper."""
+
+    lower: Array
+    upper: Array
+
+
+class ActionSpace(NamedTuple):
+    """Continuous: `size` coordinates within [low, high]. Discrete: `size` actions, low and high None."""
+
+    size: int
+    low: np.ndarray | None = None
+    high: np.ndarray | None = None
+
+    @property
+    def discrete(self) -> bool:
+        return self.low is None
+
+
+class EnvSpec(NamedTuple):
+    id: str
+    obs_shape: tuple[int, ...]
+    actions: ActionSpace
+    max_steps: int | None = None
+
+
+class Step(NamedTuple):
+    """What a vector environment returns for the environments it was asked to step, in the order asked.
+
+    `obs` is the true observation after the action, also at the end of an episode. `is_reset` marks environments whose
+    episode had ended: their action was ignored, `obs` opens the next episode, and the rest is not a transition.
+    """
+
+    obs: np.ndarray
+    rewards: np.ndarray
+    terminated: np.ndarray
+    truncated: np.ndarray
+    is_reset: np.ndarray
+
+
+class Transitions(NamedTuple):
+    """Steps of n environments over T steps, leading axes (T, n) or flattened (T * n).
+
+    Observations are what the networks see (normalised). Rewards are the environment's.
+    """
+
+    obs: Array
+    actions: Array
+    rewards: Array
+    next_obs: Array
+    terminated: Array
+    truncated: Array
+
+
+class VectorEnv(Protocol):
+    spec: EnvSpec
+    n: int
+
+    def reset(self) -> np.ndarray: ...
+
+    def step(self, actions: np.ndarray, ids: np.ndarray | None = None) -> Step: ...
+
+    def close(self) -> None: ...
+
+
+class Victim(Protocol):
+    """Anything that acts: Stable-Baselines3's `predict`."""
+
+    def predict(
+        self,
+        observation: np.ndarray,
+        state: Any = None,
+        episode_start: np.ndarray | None = None,
+        deterministic: bool = True,
+    ) -> tuple[np.ndarray, Any]: ...
+
+
+class Batch(NamedTuple):
+    """Transitions flattened to (N, ...) with what the frozen policy and value say of them.
+
+    Rewards, values, advantages and returns are in units of the normalised reward. Steps of an environment lie one after
+    the other; `last` marks those after which a trajectory does not go on here. `notes` are an objective's own.
+    """
+
+    obs: Array
+    actions: Array
+    rewards: Array
+    next_obs: Array
+    terminated: Array
+    last: Array
+    log_prob: Array
+    value: Array
+    advantage: Array
+    returns: Array
+    notes: dict[str, Array] = {}  # noqa: RUF012
