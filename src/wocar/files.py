@@ -1,0 +1,110 @@
+"""Files that survive a crash: written whole or not at all, checked when read."""
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import numpy as np
+from safetensors.numpy import load, save
+
+from wocar.types import UserError
+
+
+@contextlib.contextmanager
+def one_line_errors(what: str, path: Path) -> Iterator[None]:
+    """Turn an operating-system error (full disk, no permission) into one line for the user."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"cannot {what} {path}: {error.strerror or error}") from error
+
+
+def write_atomic(path: Path, data: bytes) -> None:
+    temporary = path.with_name(path.name + ".partial")
+    with one_line_errors("write", path):
+        try:
+            with open(temporary, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+            raise
+
+
+def write_json(path: Path, data: Any) -> None:
+    write_atomic(path, (json.dumps(data, indent=1) + "\n").encode())
+
+
+def read_json(path: Path) -> Any:
+    with one_line_errors("read", path):
+        data = path.read_bytes()
+    try:
+        return json.loads(data)
+    except ValueError as error:
+        raise UserError(f"{path} is damaged: it is not JSON") from error
+
+
+@contextlib.contextmanager
+def atomic_directory(path: Path) -> Iterator[Path]:
+    """A directory that appears under its name only when everything in it is written."""
+    temporary = path.with_name(path.name + ".partial")
+    with one_line_errors("write", path):
+        shutil.rmtree(temporary, ignore_errors=True)
+        temporary.mkdir(parents=True)
+    try:
+        yield temporary
+        with one_line_errors("write", path):
+            shutil.rmtree(path, ignore_errors=True)
+            os.replace(temporary, path)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def tree_arrays(tree: Any) -> dict[str, np.ndarray]:
+    """The arrays of a pytree by their path in it."""
+    leaves = jax.tree_util.tree_leaves_with_path(eqx.filter(tree, eqx.is_array))
+    return {jax.tree_util.keystr(path): np.asarray(leaf) for path, leaf in leaves}
+
+
+def fill_tree(template: Any, arrays: dict[str, np.ndarray], source: Path) -> Any:
+    """The template with its arrays replaced by those of the same path; shapes must agree."""
+    params, static = eqx.partition(template, eqx.is_array)
+    paths, treedef = jax.tree_util.tree_flatten_with_path(params)
+    filled = []
+    for path, leaf in paths:
+        name = jax.tree_util.keystr(path)
+        if name not in arrays:
+            raise UserError(f"{source} lacks {name}: it was made for another kind of network")
+        if arrays[name].shape != leaf.shape:
+            raise UserError(f"{source}: {name} has shape {arrays[name].shape}, expected {leaf.shape}")
+        array = arrays[name].astype(leaf.dtype)
+        filled.append(jax.numpy.asarray(array) if isinstance(leaf, jax.Array) else array)
+    return eqx.combine(jax.tree_util.tree_unflatten(treedef, filled), static)
+
+
+def write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> str:
+    """Write a safetensors file; returns its checksum."""
+    data = save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
+    write_atomic(path, data)
+    return checksum(data)
+
+
+def read_arrays(path: Path, expected_checksum: str) -> dict[str, np.ndarray]:
+    with one_line_errors("read", path):
+        data = path.read_bytes()
+    if checksum(data) != expected_checksum:
+        raise UserError(f"{path} does not match its checksum: it was truncated or edited; copy it again")
+    return load(data)
+
+
+def checksum(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,67 @@
+"""Critics over normalised observations, batch first."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from wocar.networks.layers import forward, mlp
+
+
+class ValueCritic(eqx.Module):
+    """V(s): (B, obs) -> (B,)."""
+
+    network: eqx.nn.Sequential
+
+    @classmethod
+    def create(cls, obs_size: int, key: jax.Array, hidden: tuple[int, ...] = (64, 64)) -> "ValueCritic":
+        return cls(mlp([obs_size, *hidden, 1], key))
+
+    def __call__(self, obs: jax.Array) -> jax.Array:
+        return forward(self.network, obs)[:, 0]
+
+
+class ActionCritic(eqx.Module):
+    """Q(s, a) for continuous actions: (B, obs), (B, actions) -> (B,)."""
+
+    network: eqx.nn.Sequential
+
+    @classmethod
+    def create(
+        cls, obs_size: int, action_size: int, key: jax.Array, hidden: tuple[int, ...] = (64, 64)
+    ) -> "ActionCritic":
+        return cls(mlp([obs_size + action_size, *hidden, 1], key))
+
+    def __call__(self, obs: jax.Array, actions: jax.Array) -> jax.Array:
+        return forward(self.network, jnp.concatenate([obs, actions], axis=-1))[:, 0]
+
+
+class DiscreteCritic(eqx.Module):
+    """Q(s, .) for discrete actions: (B, obs) -> (B, actions)."""
+
+    network: eqx.nn.Sequential
+
+    @classmethod
+    def create(
+        cls, obs_size: int, action_size: int, key: jax.Array, hidden: tuple[int, ...] = (64, 64)
+    ) -> "DiscreteCritic":
+        return cls(mlp([obs_size, *hidden, action_size], key))
+
+    def __call__(self, obs: jax.Array) -> jax.Array:
+        return forward(self.network, obs)
+
+
+class DuelingActionCritic(eqx.Module):
+    """Q(s, a) = V(s) + A(s, a) with a network each, so that the small effect of an action is not lost in V's error."""
+
+    state: eqx.nn.Sequential
+    action: eqx.nn.Sequential
+
+    @classmethod
+    def create(
+        cls, obs_size: int, action_size: int, key: jax.Array, hidden: tuple[int, ...] = (64, 64)
+    ) -> "DuelingActionCritic":
+        state_key, action_key = jax.random.split(key)
+        return cls(mlp([obs_size, *hidden, 1], state_key), mlp([obs_size + action_size, *hidden, 1], action_key, 0.1))
+
+    def __call__(self, obs: jax.Array, actions: jax.Array) -> jax.Array:
+        return forward(self.state, obs)[:, 0] + forward(self.action, jnp.concatenate([obs, actions], axis=-1))[:, 0]

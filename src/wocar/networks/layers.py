@@ -1,0 +1,72 @@
+"""Layers: a network is an `equinox.nn.Sequential` of Equinox's own layers, so bounds can walk it."""
+
+from collections.abc import Callable, Sequence
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+ACTIVATIONS: dict[str, Callable] = {
+    "tanh": jnp.tanh,
+    "relu": jax.nn.relu,
+    "sigmoid": jax.nn.sigmoid,
+    "flatten": jnp.ravel,
+}
+
+
+def mlp(
+    sizes: Sequence[int], key: jax.Array, head_gain: float = 1.0, hidden_gain: float = 2**0.5, activation: str = "tanh"
+) -> eqx.nn.Sequential:
+    """Dense layers of the given sizes, orthogonal weights, zero biases, an activation between layers."""
+    keys = jax.random.split(key, len(sizes) - 1)
+    layers: list[eqx.Module] = []
+    for i, (fan_in, fan_out, k) in enumerate(zip(sizes[:-1], sizes[1:], keys, strict=True)):
+        last = i == len(sizes) - 2
+        layers.append(orthogonal_linear(fan_in, fan_out, k, head_gain if last else hidden_gain))
+        if not last:
+            layers.append(eqx.nn.Lambda(ACTIVATIONS[activation]))
+    return eqx.nn.Sequential(layers)
+
+
+def orthogonal_linear(fan_in: int, fan_out: int, key: jax.Array, gain: float) -> eqx.nn.Linear:
+    layer = eqx.nn.Linear(fan_in, fan_out, key=key)
+    weight = jax.nn.initializers.orthogonal(gain)(key, (fan_out, fan_in), jnp.float32)
+    return eqx.tree_at(lambda la: (la.weight, la.bias), layer, (weight, jnp.zeros(fan_out)))
+
+
+def forward(network: eqx.nn.Sequential, x: jax.Array) -> jax.Array:
+    """The network on a batch (B, *input) -> (B, *output); dense layers as one matrix product."""
+    for layer in network.layers:
+        x = x @ layer.weight.T + layer.bias if isinstance(layer, eqx.nn.Linear) else jax.vmap(layer)(x)
+    return x
+
+
+def describe_layers(network: eqx.nn.Sequential) -> list[dict]:
+    """The architecture as JSON data; `build_layers` makes it again."""
+    return [_describe(layer) for layer in network.layers]
+
+
+def build_layers(description: list[dict]) -> eqx.nn.Sequential:
+    """A network of the described architecture with arbitrary weights, to be filled from a file."""
+    return eqx.nn.Sequential([_build(d) for d in description])
+
+
+def _describe(layer: eqx.Module) -> dict:
+    if isinstance(layer, eqx.nn.Linear):
+        return {"kind": "linear", "in": layer.in_features, "out": layer.out_features}
+    if isinstance(layer, eqx.nn.Lambda):
+        names = [name for name, fn in ACTIVATIONS.items() if fn is layer.fn]
+        if names:
+            return {"kind": names[0]}
+    raise TypeError(f"layer {type(layer).__name__} has no description")
+
+
+def _build(description: dict) -> eqx.Module:
+    kind = description["kind"]
+    if kind == "linear":
+        return eqx.nn.Linear(int(description["in"]), int(description["out"]), key=jax.random.key(0))
+    if kind in ACTIVATIONS:
+        return eqx.nn.Lambda(ACTIVATIONS[kind])
+    raise ValueError(f"unknown layer kind {kind!r}")
+
+
