@@ -1,0 +1,3 @@
+from wocar.cli import main
+
+main()

@@ -1,0 +1,41 @@
+"""The command line: wocar train | audit | ..."""
+
+import importlib
+import os
+import sys
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+# Networks here are small: XLA's intra-op threads cost more than they bring and fight the simulator's.
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
+
+from wocar.types import UserError  # noqa: E402
+
+COMMANDS = {
+    "train": "train an agent",
+    "audit": "returns of an agent without attack and under attacks",
+}
+
+
+def main(argv: list[str] | None = None) -> None:
+    argv = sys.argv[1:] if argv is None else argv
+    if not argv or argv[0] in ("-h", "--help"):
+        print("usage: wocar COMMAND [options]\n")
+        for name, text in COMMANDS.items():
+            print(f"  {name:10} {text}")
+        print("\nwocar COMMAND --help tells more.")
+        sys.exit(0 if argv else 2)
+    if argv[0] == "--version":
+        from wocar import __version__
+
+        print(__version__)
+        return
+    try:
+        if argv[0] not in COMMANDS:
+            raise UserError(f"unknown command {argv[0]!r}; commands: {', '.join(COMMANDS)}")
+        sys.exit(importlib.import_module(f"wocar.cli.{argv[0]}_command").main(argv[1:]))
+    except UserError as error:
+        print(f"wocar: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("wocar: stopped", file=sys.stderr)
+        sys.exit(130)

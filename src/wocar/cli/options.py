@@ -1,0 +1,45 @@
+"""Turning dataclasses into options, with one clear line for a mistake."""
+
+import contextlib
+import io
+import re
+import sys
+from typing import Any, TypeVar
+
+import tyro
+
+from wocar.types import UserError
+
+T = TypeVar("T")
+ANSI = re.compile(r"\x1b\[[0-9;]*m|[╭╮╰╯│─]+")
+
+
+def parse(kind: Any, argv: list[str], command: str, description: str, default: Any = None) -> Any:
+    """The options of a dataclass; --help prints and ends, a wrong option is a UserError."""
+    wants_help = any(a in ("-h", "--help") for a in argv)
+    said = io.StringIO()
+    extra = {} if default is None else {"default": default}
+    config = (tyro.conf.OmitArgPrefixes, tyro.conf.AvoidSubcommands)
+    try:
+        with contextlib.nullcontext() if wants_help else contextlib.redirect_stderr(said):
+            return tyro.cli(kind, args=argv, prog=f"wocar {command}", description=description, config=config, **extra)
+    except SystemExit as stop:
+        if not stop.code:
+            raise
+        words = " ".join(ANSI.sub(" ", said.getvalue()).split())
+        words = re.sub(r"^Parsing error\s*|^(Unrecognized|Required) options\s*", r"\1 ", words).strip()
+        raise UserError(f"{words.split(' For full helptext')[0]}; see wocar {command} --help") from None
+
+
+def peek(argv: list[str], option: str, default: str) -> str:
+    """The value of an option before the real parsing, where defaults depend on it."""
+    for i, word in enumerate(argv):
+        if word == option and i + 1 < len(argv):
+            return argv[i + 1]
+        if word.startswith(option + "="):
+            return word.split("=", 1)[1]
+    return default
+
+
+def warn(line: str) -> None:
+    print(f"wocar: {line}", file=sys.stderr)

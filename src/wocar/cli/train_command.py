@@ -1,0 +1,41 @@
+"""wocar train METHOD --env ID --seed N --steps N --out DIR [--resume]"""
+
+import dataclasses
+import sys
+import time
+from pathlib import Path
+
+from wocar.cli.options import parse, peek
+from wocar.experiments.presets import METHODS, default_config, make_algorithm
+from wocar.training.config import RunConfig
+from wocar.training.loop import train
+from wocar.training.run_folder import load_config
+from wocar.types import UserError
+
+
+def main(argv: list[str]) -> int:
+    if not argv or argv[0].startswith("-"):
+        listing = "\n".join(f"  {name:14} {text}" for name, text in METHODS.items())
+        print(f"usage: wocar train METHOD [options]\n\n{listing}\n\nwocar train METHOD --help shows its options.")
+        return 0 if argv else 2
+    method, options = argv[0], argv[1:]
+    config: RunConfig = parse(
+        RunConfig, options, f"train {method}", METHODS.get(method, ""), default=_default(method, options)
+    )
+    start = time.monotonic()
+    agent = train(config, make_algorithm(config))
+    minutes = (time.monotonic() - start) / 60
+    print(f"agent in {config.out / 'agent'} after {agent.meta['steps']:,} steps ({minutes:.1f} minutes)", file=sys.stderr)
+    return 0
+
+
+def _default(method: str, options: list[str]) -> RunConfig:
+    """The preset of the task asked for; for --resume, the configuration in the folder."""
+    env, seed = peek(options, "--env", RunConfig.env), peek(options, "--seed", "0")
+    out = Path(peek(options, "--out", f"runs/{method}-{env.replace('/', '-')}-seed{seed}"))
+    if "--resume" in options and (out / "run.json").exists():
+        stored = load_config(out)
+        if stored.method != method:
+            raise UserError(f"{out} holds a run of {stored.method}, not of {method}")
+        return stored
+    return dataclasses.replace(default_config(method, env), out=out)

@@ -1,0 +1,1 @@
+"""Episodes of (victim, attack, eps), frozen suites, statistics."""

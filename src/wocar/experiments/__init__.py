@@ -1,0 +1,1 @@
+"""Presets, the paper's experiments as data, demo and benchmark."""

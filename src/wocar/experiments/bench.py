@@ -1,0 +1,102 @@
+"""`make bench`: speed as ratios measured in one run, median of three rounds."""
+
+import argparse
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from wocar.envs import make_env
+from wocar.files import write_json
+from wocar.training.run_folder import provenance
+
+ENV = "Hopper-v4"
+SB3_SCRIPT = """
+import sys, time
+import gymnasium
+from stable_baselines3 import PPO
+from stable_baselines3.common.vec_env import DummyVecEnv
+env = DummyVecEnv([lambda: gymnasium.make(sys.argv[1])] * 8)
+model = PPO("MlpPolicy", env, n_steps=256, batch_size=64, n_epochs=10, device="cpu", seed=0)
+model.learn(2048)
+start = time.perf_counter()
+model.learn(int(sys.argv[2]), reset_num_timesteps=False)
+print("RATE", int(sys.argv[2]) / (time.perf_counter() - start))
+"""
+
+
+def bare_rate(steps: int, n_envs: int = 16, threads: int = 2) -> float:
+    """Steps per second of the simulator alone, under actions like an untrained policy's."""
+    env = make_env(ENV, n_envs, seed=0, threads=threads)
+    rng = np.random.default_rng(0)
+    actions = rng.standard_normal((256, n_envs, env.spec.actions.size), dtype=np.float32)
+    env.reset()
+    start = time.perf_counter()
+    for t in range(steps // n_envs):
+        env.step(actions[t % 256])
+    rate = steps / (time.perf_counter() - start)
+    env.close()
+    return rate
+
+
+def training(method: str, steps: int) -> dict[str, float]:
+    """A real `wocar train`: steady rate from its metrics, start-up until the first iteration is logged, peak memory."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "run"
+        command = [sys.executable, "-m", "wocar", "train", method, "--env", ENV, "--steps", str(steps), "--out", str(out)]
+        start = time.time()
+        subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+        rows = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+    half = rows[len(rows) // 3]
+    rate = (rows[-1]["steps"] - half["steps"]) / (rows[-1]["time"] - half["time"])
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    return {"rate": rate, "startup": rows[0]["time"] - start, "peak_mb": peak}
+
+
+def sb3_rate(steps: int) -> float | None:
+    command = [sys.executable, "-c", SB3_SCRIPT, ENV, str(steps)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    lines = [line for line in done.stdout.splitlines() if line.startswith("RATE")]
+    return float(lines[0].split()[1]) if lines else None
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m wocar.experiments.bench", description=__doc__)
+    parser.add_argument("--json", type=Path, default=Path("results/bench.json"))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=120_000, help="environment steps of each measured training")
+    options = parser.parse_args()
+
+    rounds: dict[str, list[float]] = {}
+
+    def note(name: str, value: float | None) -> None:
+        if value is not None:
+            rounds.setdefault(name, []).append(value)
+
+    for k in range(options.rounds):
+        print(f"round {k + 1} of {options.rounds}", file=sys.stderr, flush=True)
+        note("simulator steps/s", bare_rate(60_000))
+        run = training("ppo", options.steps)
+        note("ppo steps/s", run["rate"])
+        note("ppo start-up s", run["startup"])
+        note("ppo peak MB", run["peak_mb"])
+        note("sb3 ppo steps/s", sb3_rate(10_240))
+
+    measured = {name: statistics.median(values) for name, values in rounds.items()}
+    ratios = {"ppo / simulator": measured["ppo steps/s"] / measured["simulator steps/s"]}
+    if "sb3 ppo steps/s" in measured:
+        ratios["ppo / sb3 ppo"] = measured["ppo steps/s"] / measured["sb3 ppo steps/s"]
+    for name, value in {**measured, **ratios}.items():
+        print(f"{name:28} {value:10.2f}")
+    options.json.parent.mkdir(parents=True, exist_ok=True)
+    write_json(options.json, {"env": ENV, "ratios": ratios, "median": measured, "rounds": rounds, **provenance()})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The paper, one file per mechanism. Knows no algorithm and no environment."""

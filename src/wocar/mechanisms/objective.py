@@ -1,0 +1,56 @@
+"""What a base algorithm is handed: three doors, each open or closed."""
+
+from typing import Any, NamedTuple, Protocol
+
+import jax
+import jax.numpy as jnp
+
+from wocar.types import Batch
+
+Info = dict[str, jax.Array]
+
+
+class Objective(Protocol):
+    """L_π = L_RL + κ_wst L_wst + κ_reg L_reg: the base algorithm is L_RL, an objective the rest."""
+
+    @property
+    def wants_critic(self) -> bool:
+        """Whether `init` is to be given a worst critic."""
+
+    def init(self, critic: Any) -> Any:
+        """The objective's own training state."""
+
+    def fit(
+        self, extra: Any, policy: Any, batch: Batch, key: jax.Array, progress: jax.Array
+    ) -> tuple[Any, Batch, Info]:
+        """Mechanism 1: once per iteration, before the policy moves; may note on the batch what later doors need."""
+
+    def advantages(self, batch: Batch, progress: jax.Array) -> jax.Array:
+        """Mechanism 2: what multiplies the policy gradient in a minibatch."""
+
+    def penalty(self, policy: Any, batch: Batch, key: jax.Array, progress: jax.Array) -> jax.Array:
+        """Mechanism 3: added to the policy loss of a minibatch."""
+
+
+class Vanilla(NamedTuple):
+    """All doors closed: the base algorithm itself."""
+
+    wants_critic: bool = False
+
+    def init(self, critic: Any) -> Any:
+        return ()
+
+    def fit(
+        self, extra: Any, policy: Any, batch: Batch, key: jax.Array, progress: jax.Array
+    ) -> tuple[Any, Batch, Info]:
+        return extra, batch, {}
+
+    def advantages(self, batch: Batch, progress: jax.Array) -> jax.Array:
+        return standardise(batch.advantage)
+
+    def penalty(self, policy: Any, batch: Batch, key: jax.Array, progress: jax.Array) -> jax.Array:
+        return jnp.zeros(())
+
+
+def standardise(x: jax.Array) -> jax.Array:
+    return (x - x.mean()) / (x.std() + 1e-8)

@@ -1,0 +1,1 @@
+"""Tables, figures, pages. The only room that draws."""

@@ -1,0 +1,1 @@
+"""Trainers: the only room with an optimiser of the policy."""

@@ -1,0 +1,99 @@
+"""A2C: one gradient step per short rollout, with the same three doors as PPO. Docs: docs/methods.md."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+
+from wocar.mechanisms.objective import Info, Objective
+from wocar.training.learner import Learner, apply_gradient, create_networks, create_worst_critic, make_batch
+from wocar.types import Array, Batch, EnvSpec, Transitions
+
+
+@dataclass(frozen=True)
+class A2CConfig:
+    n_envs: int = 16
+    """Environments stepped together."""
+    n_steps: int = 5
+    """Steps of each environment per update."""
+    gamma: float = 0.99
+    gae_lambda: float = 1.0
+    policy_lr: float = 7e-4
+    value_lr: float = 7e-4
+    anneal_lr: bool = True
+    """Both learning rates fall linearly to 0."""
+    ent_coef: float = 0.0
+    max_grad_norm: float = 0.5
+    normalise_advantage: bool = False
+    """Standardise advantages of a batch; objectives that mix in a worst-attack value always do."""
+    init_std: float = 1.0
+    """Initial standard deviation of a Gaussian policy."""
+    hidden: tuple[int, ...] = (64, 64)
+    normalise_obs: bool = True
+    normalise_reward: bool = True
+
+
+class A2C:
+    def __init__(self, config: A2CConfig, objective: Objective) -> None:
+        self.config, self.objective = config, objective
+        self._rmsprop = optax.chain(
+            optax.clip_by_global_norm(config.max_grad_norm), optax.scale_by_rms(decay=0.99, eps=1e-5)
+        )
+        self.update = eqx.filter_jit(self._update, donate="all-except-first")
+
+    def init(self, spec: EnvSpec, key: jax.Array) -> Learner:
+        cfg = self.config
+        policy, value = create_networks(spec, jax.random.fold_in(key, 0), cfg.hidden, cfg.init_std)
+        critic = create_worst_critic(spec, jax.random.fold_in(key, 1), cfg.hidden) if self.objective.wants_critic else None
+        extra = self.objective.init(critic)
+        return Learner(policy, value, self._init_opt(policy), self._init_opt(value), extra)
+
+    def _update(
+        self, learner: Learner, rollout: Transitions, key: jax.Array, progress: jax.Array
+    ) -> tuple[Learner, Info]:
+        cfg = self.config
+        lr = 1.0 - progress if cfg.anneal_lr else jnp.ones(())
+        batch = make_batch(learner, rollout, cfg.gamma, cfg.gae_lambda)
+        fit_key, policy_key = jax.random.split(key)
+        extra, batch, fit_info = self.objective.fit(learner.extra, learner.policy, batch, fit_key, progress)
+
+        def value_objective(value: Any) -> tuple[jax.Array, Info]:
+            loss = jnp.mean((value(batch.obs) - batch.returns) ** 2)
+            return loss, {"value_loss": loss}
+
+        def policy_objective(policy: Any) -> tuple[jax.Array, Info]:
+            advantages = self._advantages(batch, progress)
+            loss, info = a2c_loss(policy, batch, advantages, cfg.ent_coef)
+            penalty = self.objective.penalty(policy, batch, policy_key, progress)
+            return loss + penalty, {**info, "penalty": penalty}
+
+        value, value_opt, value_info = self._step(value_objective, learner.value, learner.value_opt, lr * cfg.value_lr)
+        policy, policy_opt, policy_info = self._step(
+            policy_objective, learner.policy, learner.policy_opt, lr * cfg.policy_lr
+        )
+        info = {**value_info, **fit_info, **policy_info, "value": batch.value.mean()}
+        return Learner(policy, value, policy_opt, value_opt, extra), info
+
+    def _advantages(self, batch: Batch, progress: jax.Array) -> jax.Array:
+        if not self.config.normalise_advantage and not self.objective.wants_critic:
+            return jnp.asarray(batch.advantage)
+        return self.objective.advantages(batch, progress)
+
+    def _step(self, objective: Any, network: Any, opt: Any, lr: jax.Array) -> tuple[Any, Any, Info]:
+        params, static = eqx.partition(network, eqx.is_array)
+        grads, info = jax.grad(lambda p: objective(eqx.combine(p, static)), has_aux=True)(params)
+        params, opt = apply_gradient(self._rmsprop, lr, params, opt, grads)
+        return eqx.combine(params, static), opt, info
+
+    def _init_opt(self, network: Any) -> Any:
+        return self._rmsprop.init(eqx.filter(network, eqx.is_array))
+
+
+def a2c_loss(policy: Any, batch: Batch, advantages: Array, ent_coef: float) -> tuple[jax.Array, Info]:
+    """-mean A log π(a|s) - ent_coef * entropy."""
+    loss = -jnp.mean(advantages * policy.log_prob(batch.obs, batch.actions))
+    entropy = policy.entropy(batch.obs).mean()
+    return loss - ent_coef * entropy, {"policy_loss": loss, "entropy": entropy}

@@ -1,0 +1,38 @@
+"""Reward normalisation: a step of the trainer, never of the environment."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from wocar.networks import RunningNormaliser
+from wocar.types import Transitions
+
+
+class RewardScaler(NamedTuple):
+    """r / std(R) clipped to ±10, where R ← γR + r is the running discounted return, zeroed at episode ends."""
+
+    returns: RunningNormaliser
+    running: np.ndarray
+    """R of each environment, (n,)."""
+
+    @classmethod
+    def create(cls, n: int) -> "RewardScaler":
+        return cls(RunningNormaliser.create(()), np.zeros(n))
+
+    def fresh(self) -> "RewardScaler":
+        """The same statistics for environments that start anew."""
+        return self._replace(running=np.zeros_like(self.running))
+
+    def update(self, rollout: Transitions, gamma: float) -> "RewardScaler":
+        rewards = np.asarray(rollout.rewards, np.float64)
+        ends = np.asarray(rollout.terminated) | np.asarray(rollout.truncated)
+        seen = np.empty_like(rewards)
+        running = self.running
+        for t in range(rewards.shape[1]):
+            running = gamma * running + rewards[:, t]
+            seen[:, t] = running
+            running = np.where(ends[:, t], 0.0, running)
+        return RewardScaler(self.returns.update(seen), running)
+
+    def __call__(self, rewards: np.ndarray) -> np.ndarray:
+        return np.clip(rewards / (self.returns.std + 1e-8), -10, 10).astype(np.float32)

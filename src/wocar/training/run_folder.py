@@ -1,0 +1,140 @@
+"""The folder of a run: configuration, metrics, checkpoints, final agent. Nothing in it is overwritten silently."""
+
+import fcntl
+import json
+import os
+import platform
+import shlex
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from wocar.agent import Agent, load_agent
+from wocar.files import (
+    atomic_directory,
+    fill_tree,
+    one_line_errors,
+    read_arrays,
+    read_json,
+    tree_arrays,
+    write_arrays,
+    write_json,
+)
+from wocar.training.config import RunConfig, from_json, to_json
+from wocar.types import UserError
+
+PACKAGES = ("wocar", "jax", "equinox", "optax", "numpy", "envpool", "gymnasium", "mujoco")
+
+
+class RunFolder:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.metrics_file = path / "metrics.jsonl"
+        self._lock: IO[str] | None = None
+
+    def open(self, config: RunConfig) -> None:
+        """Take the folder for this run: a new one, or on --resume the one that holds it."""
+        exists = (self.path / "run.json").exists()
+        if exists and not config.resume:
+            raise UserError(f"{self.path} already holds a run; go on with --resume or choose another --out")
+        with one_line_errors("write", self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._lock = open(self.path / ".lock", "w")  # noqa: SIM115  held until the process ends
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise UserError(f"another process is training in {self.path}") from None
+        if exists:
+            self._check_same(config)
+        else:
+            write_json(self.path / "run.json", {"config": to_json(config), **provenance()})
+
+    def _check_same(self, config: RunConfig) -> None:
+        old, new = to_json(load_config(self.path)), to_json(config)
+        changed = [k for k in old if old[k] != new.get(k)]
+        if changed:
+            pairs = ", ".join(f"{k} {old[k]!r} (asked: {new.get(k)!r})" for k in changed)
+            raise UserError(f"{self.path} was started with {pairs}; resume it as it was, or choose another --out")
+
+    def close(self) -> None:
+        if self._lock:
+            self._lock.close()
+
+    def save_checkpoint(self, iteration: int, agent: Agent, state: Any, data: dict[str, Any]) -> None:
+        """Agent and learner state after an iteration; the previous checkpoint is kept."""
+        with atomic_directory(self.path / "checkpoints" / f"{iteration:07d}") as folder:
+            agent.write(folder)
+            digest = write_arrays(folder / "learner.safetensors", tree_arrays(state))
+            write_json(folder / "learner.json", {"iteration": iteration, "sha256": digest, **data})
+        for old in self.checkpoints()[:-2]:
+            with one_line_errors("remove", old):
+                for file in old.iterdir():
+                    file.unlink()
+                old.rmdir()
+
+    def checkpoints(self) -> list[Path]:
+        folder = self.path / "checkpoints"
+        return sorted(p for p in folder.glob("*") if p.name.isdigit()) if folder.is_dir() else []
+
+    def load_checkpoint(self, template: Any) -> tuple[int, Agent, Any, dict[str, Any]] | None:
+        """The newest checkpoint as (iteration, agent, state, data)."""
+        found = self.checkpoints()
+        if not found:
+            return None
+        data = read_json(found[-1] / "learner.json")
+        state = fill_tree(template, read_arrays(found[-1] / "learner.safetensors", data["sha256"]), found[-1])
+        return data["iteration"], load_agent(found[-1]), state, data
+
+    def cut_metrics(self, iteration: int) -> None:
+        """Forget metrics of iterations after a checkpoint: they will be made again."""
+        if not self.metrics_file.exists():
+            return
+        kept = []
+        for line in self.metrics_file.read_text().splitlines():
+            try:
+                if json.loads(line)["iteration"] <= iteration:
+                    kept.append(line + "\n")
+            except (ValueError, KeyError):  # the line that a kill cut short
+                break
+        self.metrics_file.write_text("".join(kept))
+
+    def log(self, row: dict[str, Any]) -> None:
+        with one_line_errors("write", self.metrics_file), open(self.metrics_file, "a") as file:
+            file.write(json.dumps({k: None if not np.isfinite(v) else v for k, v in row.items()}) + "\n")
+
+
+def load_config(path: Path) -> RunConfig:
+    if not (path / "run.json").is_file():
+        raise UserError(f"no run in {path}: it has no run.json")
+    data = read_json(path / "run.json")
+    if not isinstance(data, dict) or "config" not in data:
+        raise UserError(f"{path / 'run.json'} is not a wocar run")
+    return from_json(data["config"], path)
+
+
+def load_run_agent(path: Path) -> Agent:
+    """The final agent of a run folder, or that of its last checkpoint, or the agent folder itself."""
+    if (path / "agent.json").exists():
+        return load_agent(path)
+    if (path / "agent").is_dir():
+        return load_agent(path / "agent")
+    checkpoints = RunFolder(path).checkpoints()
+    if checkpoints:
+        return load_agent(checkpoints[-1])
+    raise UserError(f"no agent in {path}: it holds neither a finished run, nor a checkpoint, nor an agent.json")
+
+
+def provenance() -> dict[str, Any]:
+    """Command, versions and machine, for the record."""
+    versions = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    command = shlex.join(["wocar" if sys.argv[0].endswith(("wocar", "__main__.py")) else sys.argv[0], *sys.argv[1:]])
+    machine = {"system": platform.system(), "processor": platform.machine(), "cores": os.cpu_count()}
+    return {"command": command, "versions": versions, "machine": machine}
