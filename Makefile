@@ -2,7 +2,7 @@
 PYTHON ?= python3
 # PYTEST_ARGS="-n 2" runs the tests in two processes.
 PYTEST_ARGS ?=
-# `pip install torch` takes the newest wheel, with gigabytes of CUDA; this one is known to work without them.
+# The tested version. Where an index offers its CPU build (2.13.0+cpu), pip prefers that to the one with gigabytes of CUDA.
 TORCH := torch==2.13.0
 
 PIP = .venv/bin/python -m pip install --quiet --disable-pip-version-check -c requirements/lock.txt
@@ -19,7 +19,7 @@ setup: .venv/.setup  ## install wocar and its developer tools into .venv, at the
 oracle: .venv/.oracle  ## add PyTorch and Stable-Baselines3, which the tests and the benchmark compare with
 
 demo: .venv/.setup  ## train and attack a small agent, in minutes
-	$(RUN) wocar.experiments.demo
+	$(RUN) wocar.cli.demo
 
 test: .venv/.oracle  ## run all tests
 	$(RUN) pytest $(PYTEST_ARGS)

@@ -1,4 +1,4 @@
-"""Episodes of a victim, with or without an attack between the observation and its eyes."""
+"""Episodes of a victim, with or without somebody between the observation and its eyes, or between it and the world."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -7,9 +7,10 @@ import numpy as np
 
 from wocar.agent import Agent
 from wocar.envs import make_env
+from wocar.types import UserError
 
-Perturb = Callable[[np.ndarray], np.ndarray]
-"""Normalised observations (B, obs) to perturbed ones, already inside the ball."""
+Act = Callable[[np.ndarray], np.ndarray]
+"""Normalised observations (B, obs) to the actions that reach the environment."""
 
 EVALUATION_STREAM = 1_000_000
 """Environment seeds of evaluations never meet those of training."""
@@ -18,46 +19,53 @@ EVALUATION_STREAM = 1_000_000
 class Episodes(NamedTuple):
     returns: np.ndarray
     lengths: np.ndarray
+    discounted: np.ndarray
+    """Discounted return from each episode's first state."""
 
 
 def run_episodes(
     agent: Agent,
     episodes: int,
     seed: int,
-    perturb: Perturb | None = None,
+    act: Act | None = None,
     env_id: str | None = None,
     n_envs: int = 16,
     threads: int = 2,
-    on_episode: Callable[[int], None] | None = None,
+    gamma: float = 0.99,
+    on_episodes: Callable[[int], None] | None = None,
 ) -> Episodes:
-    """Raw returns of the deterministic policy with its normaliser frozen.
+    """Raw returns of the deterministic policy with its normaliser frozen; `act` stands in for the policy under attack.
 
     Episodes are shared out over the environments beforehand, so that short ones are not favoured.
     """
     n = min(n_envs, episodes)
     env = make_env(env_id or agent.spec.id, n, seed, stream=EVALUATION_STREAM, threads=threads)
     if env.spec.obs_shape != agent.spec.obs_shape:
-        raise ValueError(f"{env.spec.id} gives observations {env.spec.obs_shape}, the agent sees {agent.spec.obs_shape}")
+        env.close()
+        raise UserError(f"{env.spec.id} shows {env.spec.obs_shape}, the agent expects {agent.spec.obs_shape}")
+    act = act or agent.act
     left = np.full(n, episodes // n) + (np.arange(n) < episodes % n)
-    running, length = np.zeros(n), np.zeros(n, dtype=int)
-    results: list[list[tuple[float, int]]] = [[] for _ in range(n)]
+    running, discounted, length = np.zeros(n), np.zeros(n), np.zeros(n, dtype=int)
+    results: list[list[tuple[float, int, float]]] = [[] for _ in range(n)]
     obs = env.reset()
     ids = np.arange(n, dtype=np.int32)
     while len(ids):
-        z = agent.normaliser(obs)
-        step = env.step(agent.act(z if perturb is None else perturb(z)), ids)
+        actions = act(agent.normaliser(obs))  # of all environments, so that a jitted attack sees one shape
+        step = env.step(actions[ids], ids)
         live = ~step.is_reset
-        running[ids[live]] += step.rewards[live]
-        length[ids[live]] += 1
+        who = ids[live]
+        running[who] += step.rewards[live]
+        discounted[who] += gamma ** length[who] * step.rewards[live]
+        length[who] += 1
         ended = ids[live & (step.terminated | step.truncated)]
         for i in ended:
-            results[i].append((running[i], length[i]))
-            running[i], length[i] = 0.0, 0
-            left[i] -= 1
-        if on_episode and len(ended):
-            on_episode(len(ended))
-        going = left[ids] > 0
-        ids, obs = ids[going], step.obs[going]
+            results[i].append((running[i], length[i], discounted[i]))
+        running[ended], discounted[ended], length[ended] = 0.0, 0.0, 0
+        left[ended] -= 1
+        if on_episodes and len(ended):
+            on_episodes(len(ended))
+        obs[ids] = step.obs
+        ids = ids[left[ids] > 0]
     env.close()
-    flat = [pair for per_env in results for pair in per_env]
-    return Episodes(np.array([r for r, _ in flat]), np.array([k for _, k in flat]))
+    returns, lengths, discounts = zip(*(row for rows in results for row in rows), strict=True)
+    return Episodes(np.array(returns), np.array(lengths), np.array(discounts))
