@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
+import jax
 import numpy as np
 
 from wocar.files import atomic_directory, fill_tree, read_arrays, read_json, tree_arrays, write_arrays, write_json
@@ -21,6 +23,8 @@ from wocar.networks.layers import build_layers, describe_layers
 from wocar.types import ActionSpace, EnvSpec, UserError
 
 FORMAT, VERSION = "wocar-agent", 1
+FILES = {"agent.json", "agent.safetensors"}
+POLICIES: dict[str, Any] = {"gaussian": GaussianPolicy, "categorical": CategoricalPolicy}
 CRITICS: dict[str, Any] = {
     "value": ValueCritic,
     "action": ActionCritic,
@@ -72,8 +76,11 @@ class Agent:
         return (actions[0] if single else actions), state
 
     def save(self, directory: Path | str) -> None:
-        """Write the agent as a directory of JSON and safetensors, whole or not at all."""
-        with atomic_directory(Path(directory)) as folder:
+        """Write the agent as a directory of JSON and safetensors, whole or not at all, in place of an older agent."""
+        path = Path(directory)
+        if path.is_dir() and not {p.name for p in path.iterdir()} <= FILES:
+            raise UserError(f"{path} holds other files than an agent's; choose another folder")
+        with atomic_directory(path) as folder:
             self.write(folder)
 
     def write(self, folder: Path) -> None:
@@ -95,7 +102,7 @@ class Agent:
             },
             "normaliser": {"kind": "running", "count": self.normaliser.count, "clip": self.normaliser.clip},
             "policy": {
-                "kind": "gaussian" if isinstance(self.policy, GaussianPolicy) else "categorical",
+                "kind": next(kind for kind, cls in POLICIES.items() if cls is type(self.policy)),
                 "layers": describe_layers(self.policy.network),
             },
             "critics": {
@@ -118,23 +125,50 @@ def load_agent(directory: Path | str) -> Agent:
         raise UserError(f"{folder} has agent format {data.get('version')}, this wocar reads {VERSION}; update wocar")
     try:
         arrays = read_arrays(folder / "agent.safetensors", data["sha256"])
-        return _rebuild(data, arrays, folder)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise UserError(f"{folder / 'agent.json'} is damaged: {type(error).__name__} {error}") from error
+        agent = _rebuild(data, arrays, folder)
+        _check(agent)
+        return agent
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        reason = " ".join(str(error).split())[:160]
+        raise UserError(f"{folder / 'agent.json'} is damaged: {type(error).__name__} {reason}") from error
 
 
 def _rebuild(data: dict[str, Any], arrays: dict[str, np.ndarray], folder: Path) -> Agent:
     env, actions = data["env"], data["env"]["actions"]
     bounds = [None if actions[k] is None else np.array(actions[k], np.float32) for k in ("low", "high")]
     spec = EnvSpec(env["id"], tuple(env["obs_shape"]), ActionSpace(actions["size"], *bounds), env["max_steps"])
-    network = build_layers(data["policy"]["layers"])
-    policy: GaussianPolicy | CategoricalPolicy = CategoricalPolicy(network)
+    parts: list[Any] = [build_layers(data["policy"]["layers"])]
     if data["policy"]["kind"] == "gaussian":
-        policy = GaussianPolicy(network, np.zeros(actions["size"], np.float32))
+        parts.append(jax.ShapeDtypeStruct((actions["size"],), np.float32))
+    policy = POLICIES[data["policy"]["kind"]](*parts)
     critics = {name: CRITICS[c["kind"]](*map(build_layers, c["networks"])) for name, c in data["critics"].items()}
     tree = fill_tree({"policy": policy, "critics": critics}, arrays, folder)
     norm = data["normaliser"]
+    if norm["kind"] != "running":
+        raise ValueError(f"unknown normaliser {norm['kind']!r}")
     normaliser = RunningNormaliser(
         arrays["normaliser.mean"], arrays["normaliser.square"], float(norm["count"]), float(norm["clip"])
     )
     return Agent(spec, normaliser, tree["policy"], tree["critics"], data["meta"])
+
+
+def _check(agent: Agent) -> None:
+    """A ValueError or TypeError where the parts do not fit together."""
+    spec, norm, actions = agent.spec, agent.normaliser, agent.spec.actions
+    ranges = [None, None] if actions.discrete else [(actions.size,), (actions.size,)]
+    z, a = (jax.ShapeDtypeStruct((1, *shape), np.float32) for shape in (spec.obs_shape, (actions.size,)))
+    fits = {
+        "env": isinstance(spec.id, str) and isinstance(spec.max_steps, int | None),
+        "actions": [getattr(bound, "shape", None) for bound in actions[1:]] == ranges,
+        "policy": eqx.filter_eval_shape(agent.policy.head, z).shape == (1, actions.size),
+        "policy's kind": isinstance(agent.policy, CategoricalPolicy) == actions.discrete,
+        "normaliser": norm.mean.shape == norm.square.shape == spec.obs_shape and norm.count >= 0 and norm.clip > 0,
+        "meta": isinstance(agent.meta, dict),
+    }
+    for name, critic in agent.critics.items():
+        inputs = (z, a) if isinstance(critic, ActionCritic | DuelingActionCritic) else (z,)
+        wanted = (1, actions.size) if isinstance(critic, DiscreteCritic) else (1,)
+        fits[f"critic {name}"] = eqx.filter_eval_shape(critic, *inputs).shape == wanted
+    for part, fit in fits.items():
+        if not fit:
+            raise ValueError(f"its {part} does not fit the rest")

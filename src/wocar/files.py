@@ -12,6 +12,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import numpy as np
+from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from wocar.types import UserError
@@ -49,7 +50,7 @@ def read_json(path: Path) -> Any:
         data = path.read_bytes()
     try:
         return json.loads(data)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{path} is damaged: it is not JSON") from error
 
 
@@ -76,8 +77,8 @@ def tree_arrays(tree: Any) -> dict[str, np.ndarray]:
 
 
 def fill_tree(template: Any, arrays: dict[str, np.ndarray], source: Path) -> Any:
-    """The template with its arrays replaced by those of the same path; shapes must agree."""
-    params, static = eqx.partition(template, eqx.is_array)
+    """The template with its arrays (or bare shapes) replaced by the arrays of the same path; shapes must agree."""
+    params, static = eqx.partition(template, lambda x: eqx.is_array(x) or isinstance(x, jax.ShapeDtypeStruct))
     paths, treedef = jax.tree_util.tree_flatten_with_path(params)
     filled = []
     for path, leaf in paths:
@@ -87,13 +88,13 @@ def fill_tree(template: Any, arrays: dict[str, np.ndarray], source: Path) -> Any
         if arrays[name].shape != leaf.shape:
             raise UserError(f"{source}: {name} has shape {arrays[name].shape}, expected {leaf.shape}")
         array = arrays[name].astype(leaf.dtype)
-        filled.append(jax.numpy.asarray(array) if isinstance(leaf, jax.Array) else array)
+        filled.append(array if isinstance(leaf, np.ndarray) else jax.numpy.asarray(array))
     return eqx.combine(jax.tree_util.tree_unflatten(treedef, filled), static)
 
 
 def write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> str:
     """Write a safetensors file; returns its checksum."""
-    data = save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
+    data = save({name: np.asarray(array, order="C") for name, array in arrays.items()})
     write_atomic(path, data)
     return checksum(data)
 
@@ -103,7 +104,10 @@ def read_arrays(path: Path, expected_checksum: str) -> dict[str, np.ndarray]:
         data = path.read_bytes()
     if checksum(data) != expected_checksum:
         raise UserError(f"{path} does not match its checksum: it was truncated or edited; copy it again")
-    return load(data)
+    try:
+        return load(data)
+    except SafetensorError as error:
+        raise UserError(f"{path} is damaged: it is not a safetensors file") from error
 
 
 def checksum(data: bytes) -> str:

@@ -30,6 +30,10 @@ class ActionSpace(NamedTuple):
     def discrete(self) -> bool:
         return self.low is None
 
+    def cut(self, actions: jax.Array) -> jax.Array:
+        """Continuous actions within their range; discrete ones as they are."""
+        return actions if self.discrete else jax.numpy.clip(actions, self.low, self.high)
+
 
 class EnvSpec(NamedTuple):
     id: str

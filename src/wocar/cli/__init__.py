@@ -8,11 +8,12 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 # Networks here are small: XLA's intra-op threads cost more than they bring and fight the simulator's.
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
 
-from wocar.types import UserError  # noqa: E402
+from wocar.types import UserError
 
 COMMANDS = {
     "train": "train an agent",
     "audit": "returns of an agent without attack and under attacks",
+    "estimate": "worst-attack value of a fixed policy, no attacker trained",
 }
 
 

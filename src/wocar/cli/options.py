@@ -41,5 +41,5 @@ def peek(argv: list[str], option: str, default: str) -> str:
     return default
 
 
-def warn(line: str) -> None:
+def say(line: str) -> None:
     print(f"wocar: {line}", file=sys.stderr)

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 from wocar.cli.options import parse, peek
+from wocar.envs import env_spec
 from wocar.experiments.presets import METHODS, default_config, make_algorithm
 from wocar.training.config import RunConfig
 from wocar.training.loop import train
@@ -23,9 +24,13 @@ def main(argv: list[str]) -> int:
         RunConfig, options, f"train {method}", METHODS.get(method, ""), default=_default(method, options)
     )
     start = time.monotonic()
-    agent = train(config, make_algorithm(config))
+    config.check()
+    spec = env_spec(config.env)
+    agent = train(config, make_algorithm(config, spec), spec)
     minutes = (time.monotonic() - start) / 60
-    print(f"agent in {config.out / 'agent'} after {agent.meta['steps']:,} steps ({minutes:.1f} minutes)", file=sys.stderr)
+    print(
+        f"agent in {config.out / 'agent'} after {agent.meta['steps']:,} steps ({minutes:.1f} minutes)", file=sys.stderr
+    )
     return 0
 
 
@@ -38,4 +43,4 @@ def _default(method: str, options: list[str]) -> RunConfig:
         if stored.method != method:
             raise UserError(f"{out} holds a run of {stored.method}, not of {method}")
         return stored
-    return dataclasses.replace(default_config(method, env), out=out)
+    return dataclasses.replace(default_config(method, env, peek(options, "--preset", "paper")), out=out)

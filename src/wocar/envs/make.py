@@ -13,11 +13,13 @@ from wocar.types import EnvSpec, UserError, VectorEnv
 try:
     import envpool
 except ImportError:  # not on Linux
-    envpool = None
+    envpool = None  # type: ignore[assignment]
 
 MUJOCO = re.compile(r"^(Hopper|Walker2d|HalfCheetah|Ant|Humanoid|Swimmer|Reacher|Pusher|HumanoidStandup)-v[345]$")
 # the paper's Ant: 27 state dimensions and 84 contact forces (v3 has them always, v5 has its own 105)
 CONTACT_FORCES = {"Ant-v4"}
+# EnvPool shows contact forces of its v3 and v4 tasks as 0 unless asked to compute them; Gymnasium always does
+COMPUTE_FORCES = re.compile(r"^(Ant|Humanoid|HumanoidStandup)-v[34]$")
 
 
 def env_seeds(seed: int, n: int, stream: int = 0) -> list[int]:
@@ -26,7 +28,7 @@ def env_seeds(seed: int, n: int, stream: int = 0) -> list[int]:
 
 
 def make_env(id: str, n: int, seed: int, stream: int = 0, threads: int = 2, backend: str = "auto") -> VectorEnv:
-    """n environments, each with its own seed. `backend`: "envpool", "gymnasium", or "auto" (EnvPool where it has the id)."""
+    """n environments, each with its own seed. `backend`: "envpool", "gymnasium" or "auto" (EnvPool where possible)."""
     seeds = env_seeds(seed, n, stream)
     if backend == "envpool" or (backend == "auto" and _in_envpool(id)):
         return _make_envpool(id, seeds, threads)
@@ -46,7 +48,11 @@ def _in_envpool(id: str) -> bool:
 def _make_envpool(id: str, seeds: list[int], threads: int) -> VectorEnv:
     if envpool is None:
         raise UserError("EnvPool is not installed here (it needs Linux); use backend 'gymnasium'")
+    if id not in envpool.list_all_envs():
+        raise UserError(f"EnvPool has no environment {id!r}; use backend 'gymnasium'")
     options: dict[str, Any] = {"use_contact_force": True} if id in CONTACT_FORCES else {}
+    if COMPUTE_FORCES.match(id):
+        options["post_constraint"] = True
     threads = min(threads, len(seeds))
     pool = envpool.make(id, env_type="gymnasium", num_envs=len(seeds), num_threads=threads, env_seed=seeds, **options)
     spec = describe(id, pool.observation_space, pool.action_space, pool.spec.config.max_episode_steps)
@@ -70,7 +76,9 @@ def _make_gymnasium(id: str, seeds: list[int]) -> VectorEnv:
     try:
         spec = describe(id, env.observation_space, env.action_space, env.spec.max_episode_steps if env.spec else None)
     except TypeError as error:
-        raise UserError(f"environment {id!r} is not supported: {error}; arrays and box or discrete actions are") from None
+        raise UserError(
+            f"environment {id!r} is not supported: {error}; arrays and box or discrete actions are"
+        ) from None
     finally:
         env.close()
     return GymnasiumVector(spec, lambda: make_gymnasium_env(id), seeds, raw=MUJOCO.match(id) is not None)

@@ -81,9 +81,9 @@ def describe(id: str, observation_space: Any, action_space: Any, max_steps: int 
     shape = getattr(observation_space, "shape", None)
     if shape is None or hasattr(observation_space, "spaces"):
         raise TypeError(f"observations of type {type(observation_space).__name__}")
-    if hasattr(action_space, "n"):
+    if isinstance(action_space, gymnasium.spaces.Discrete) and action_space.start == 0:
         return EnvSpec(id, shape, ActionSpace(int(action_space.n)), max_steps)
-    if isinstance(getattr(action_space, "low", None), np.ndarray) and len(action_space.shape) == 1:
+    if isinstance(action_space, gymnasium.spaces.Box) and len(action_space.shape) == 1:
         low, high = np.asarray(action_space.low, np.float32), np.asarray(action_space.high, np.float32)
         return EnvSpec(id, shape, ActionSpace(int(action_space.shape[0]), low, high), max_steps)
-    raise TypeError(f"actions of type {type(action_space).__name__}")
+    raise TypeError(f"actions {action_space}")

@@ -40,9 +40,10 @@ def run_episodes(
     """
     n = min(n_envs, episodes)
     env = make_env(env_id or agent.spec.id, n, seed, stream=EVALUATION_STREAM, threads=threads)
-    if env.spec.obs_shape != agent.spec.obs_shape:
+    ours, theirs = ((spec.obs_shape, spec.actions.size, spec.actions.discrete) for spec in (agent.spec, env.spec))
+    if ours != theirs:
         env.close()
-        raise UserError(f"{env.spec.id} shows {env.spec.obs_shape}, the agent expects {agent.spec.obs_shape}")
+        raise UserError(f"{env.spec.id} shows and takes other arrays than the agent's {agent.spec.id}")
     act = act or agent.act
     left = np.full(n, episodes // n) + (np.arange(n) < episodes % n)
     running, discounted, length = np.zeros(n), np.zeros(n), np.zeros(n, dtype=int)

@@ -49,7 +49,19 @@ def training(method: str, steps: int) -> dict[str, float]:
     """A real `wocar train`: steady rate from its metrics, start-up until the first iteration is logged, peak memory."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "run"
-        command = [sys.executable, "-m", "wocar", "train", method, "--env", ENV, "--steps", str(steps), "--out", str(out)]
+        command = [
+            sys.executable,
+            "-m",
+            "wocar",
+            "train",
+            method,
+            "--env",
+            ENV,
+            "--steps",
+            str(steps),
+            "--out",
+            str(out),
+        ]
         start = time.time()
         subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
         rows = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 ACTIVATIONS: dict[str, Callable] = {
     "tanh": jnp.tanh,
@@ -29,9 +30,19 @@ def mlp(
 
 
 def orthogonal_linear(fan_in: int, fan_out: int, key: jax.Array, gain: float) -> eqx.nn.Linear:
-    layer = eqx.nn.Linear(fan_in, fan_out, key=key)
-    weight = jax.nn.initializers.orthogonal(gain)(key, (fan_out, fan_in), jnp.float32)
-    return eqx.tree_at(lambda la: (la.weight, la.bias), layer, (weight, jnp.zeros(fan_out)))
+    """On the host: compiling a QR decomposition for each shape would take longer than the rest of the start-up."""
+    rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
+    q, r = np.linalg.qr(rng.standard_normal((max(fan_in, fan_out), min(fan_in, fan_out))))
+    q *= np.sign(np.diag(r))
+    return linear(gain * (q if fan_out >= fan_in else q.T), np.zeros(fan_out))
+
+
+def linear(weight: np.ndarray, bias: np.ndarray) -> eqx.nn.Linear:
+    """A dense layer with these weights (out, in) and biases (out,)."""
+    fan_out, fan_in = weight.shape
+    layer = _without_weights(fan_in, fan_out)
+    values = jnp.asarray(weight, jnp.float32), jnp.asarray(bias, jnp.float32)
+    return eqx.tree_at(lambda la: (la.weight, la.bias), layer, values)
 
 
 def forward(network: eqx.nn.Sequential, x: jax.Array) -> jax.Array:
@@ -47,7 +58,7 @@ def describe_layers(network: eqx.nn.Sequential) -> list[dict]:
 
 
 def build_layers(description: list[dict]) -> eqx.nn.Sequential:
-    """A network of the described architecture with arbitrary weights, to be filled from a file."""
+    """A network of the described architecture, to be filled from a file: shapes in place of weights."""
     return eqx.nn.Sequential([_build(d) for d in description])
 
 
@@ -64,9 +75,11 @@ def _describe(layer: eqx.Module) -> dict:
 def _build(description: dict) -> eqx.Module:
     kind = description["kind"]
     if kind == "linear":
-        return eqx.nn.Linear(int(description["in"]), int(description["out"]), key=jax.random.key(0))
+        return _without_weights(int(description["in"]), int(description["out"]))
     if kind in ACTIVATIONS:
         return eqx.nn.Lambda(ACTIVATIONS[kind])
     raise ValueError(f"unknown layer kind {kind!r}")
 
 
+def _without_weights(fan_in: int, fan_out: int) -> eqx.nn.Linear:
+    return eqx.filter_eval_shape(eqx.nn.Linear, fan_in, fan_out, key=jax.random.key(0))

@@ -35,7 +35,7 @@ class RunningNormaliser(NamedTuple):
         """Merge a batch (..., *shape) into the statistics (Chan's parallel form of Welford's recursion)."""
         batch = np.asarray(obs, dtype=np.float64).reshape(-1, *self.mean.shape)
         n = len(batch)
-        mean = batch.mean(axis=0)
+        mean = batch[0] + (batch - batch[0]).mean(axis=0)  # exact where a dimension is constant
         square = ((batch - mean) ** 2).sum(axis=0)
         delta, total = mean - self.mean, self.count + n
         return self._replace(

@@ -8,7 +8,7 @@ import optax
 
 from wocar.networks import CategoricalPolicy, DiscreteCritic, DuelingActionCritic, GaussianPolicy, ValueCritic
 from wocar.training.gae import gae
-from wocar.types import Batch, EnvSpec, Transitions
+from wocar.types import Batch, EnvSpec, Transitions, UserError
 
 
 class Learner(NamedTuple):
@@ -25,7 +25,7 @@ def create_networks(
     spec: EnvSpec, key: jax.Array, hidden: tuple[int, ...], init_std: float
 ) -> tuple[GaussianPolicy | CategoricalPolicy, ValueCritic]:
     if len(spec.obs_shape) != 1:
-        raise ValueError(f"observations of shape {spec.obs_shape}: vectors only")
+        raise UserError(f"{spec.id} shows observations of shape {spec.obs_shape}; this method takes vectors only")
     size = spec.obs_shape[0]
     policy_key, value_key = jax.random.split(key)
     value = ValueCritic.create(size, value_key, hidden)

@@ -1,24 +1,30 @@
 """The loop around an algorithm: rollouts, updates, metrics, checkpoints, resume."""
 
+import contextlib
+import math
 import time
 from collections import deque
 from typing import Any, Protocol
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from tensorboardX import SummaryWriter
 
 from wocar.agent import Agent
-from wocar.envs import env_spec, make_env
+from wocar.envs import make_env
 from wocar.networks import RunningNormaliser
+from wocar.rollout import Collector
 from wocar.training.config import RunConfig
+from wocar.training.curves import Curves
 from wocar.training.learner import Learner
 from wocar.training.progress import TrainingProgress
 from wocar.training.reward import RewardScaler
-from wocar.training.rollout import Collector
 from wocar.training.run_folder import RunFolder
 from wocar.types import EnvSpec, Transitions, UserError
+
+HUGE = 1e20
+"""Weights and losses beyond this are as good as infinite: the next products overflow."""
 
 
 class Algorithm(Protocol):
@@ -29,14 +35,13 @@ class Algorithm(Protocol):
     ) -> tuple[Learner, dict[str, jax.Array]]: ...
 
 
-def train(config: RunConfig, algorithm: Algorithm) -> Agent:
+def train(config: RunConfig, algorithm: Algorithm, spec: EnvSpec) -> Agent:
     """Run or resume a training; returns the final agent, which the run folder then holds."""
-    config.check()
-    spec = env_spec(config.env)
     folder = RunFolder(config.out)
+    run = _Run(config, algorithm, spec, folder)
     folder.open(config)
     try:
-        return _Run(config, algorithm, spec, folder).execute()
+        return run.execute()
     finally:
         folder.close()
 
@@ -46,7 +51,7 @@ class _Run:
         self.config, self.algorithm, self.spec, self.folder = config, algorithm, spec, folder
         self.key = jax.random.key(config.seed)
         self.learner = algorithm.init(spec, self.key)
-        self.normaliser = RunningNormaliser.create(spec.obs_shape)
+        self.normaliser = RunningNormaliser.create(spec.obs_shape, 10.0 if config.algorithm.normalise_obs else math.inf)
         self.scaler = RewardScaler.create(config.algorithm.n_envs)
         self.iteration = 0
         self.late_returns: deque[float] = deque(maxlen=100)
@@ -56,51 +61,58 @@ class _Run:
         if config.resume:
             self._restore()
         self.folder.cut_metrics(self.iteration)
-        writer = SummaryWriter(str(self.folder.path / "tensorboard"), purge_step=self.iteration * config.batch_steps)
+        curves = Curves(self.folder.path / "tensorboard", self.iteration * config.batch_steps)
         label = f"{config.method} {config.env} seed {config.seed}"
         total = config.iterations * config.batch_steps
         with TrainingProgress(label, total, self.iteration * config.batch_steps) as progress:
             while self.iteration < config.iterations:
-                self._segment(writer, progress)
+                self._segment(curves, progress)
                 self._checkpoint()
-        writer.close()
+                curves.flush()
         agent = self.agent()
         agent.save(self.folder.path / "agent")
         return agent
 
     def agent(self) -> Agent:
-        meta = {"method": self.config.method, "seed": self.config.seed, "steps": self.iteration * self.config.batch_steps}
+        meta: dict[str, Any] = {
+            "method": self.config.method,
+            "seed": self.config.seed,
+            "steps": self.iteration * self.config.batch_steps,
+        }
         meta["reward_std"] = float(self.scaler.returns.std)
+        if self.config.robust is not None:
+            meta["eps"] = self.config.robust.eps
         critics = {"value": self.learner.value, **getattr(self.learner.extra, "critics", {})}
         return Agent(self.spec, self.normaliser, self.learner.policy, critics, meta)
 
-    def _segment(self, writer: SummaryWriter, progress: TrainingProgress) -> None:
+    def _segment(self, curves: Curves, progress: TrainingProgress) -> None:
         """Iterations up to the next checkpoint, in fresh environments whose seeds follow from its number."""
         config = self.config
         number = self.iteration // config.segment
-        env = make_env(config.env, config.algorithm.n_envs, config.seed, stream=number, threads=config.threads)
-        collector = Collector(env, np.random.default_rng([config.seed, number]))
         self.scaler = self.scaler.fresh()
         log_every = max(1, 2048 // config.batch_steps)
         returns: list[float] = []
         lengths: list[int] = []
-        while True:
-            rollout, info = self._iterate(collector)
-            returns += rollout.episode_returns
-            lengths += rollout.episode_lengths
-            self.iteration += 1
-            if self.iteration % log_every == 0 or self.iteration == config.iterations:
-                self.late_returns.extend(returns)
-                self._log(info, returns, lengths, writer, progress)
-                returns, lengths = [], []
-            if self.iteration % config.segment == 0 or self.iteration >= config.iterations:
-                break
-        env.close()
+        at_end = False
+        envs = make_env(config.env, config.algorithm.n_envs, config.seed, stream=number, threads=config.threads)
+        with contextlib.closing(envs) as env:
+            collector = Collector(env, np.random.default_rng([config.seed, number]))
+            while not at_end:
+                rollout, info = self._iterate(collector)
+                returns += rollout.episode_returns
+                lengths += rollout.episode_lengths
+                self.iteration += 1
+                at_end = self.iteration % config.segment == 0 or self.iteration >= config.iterations
+                if at_end or self.iteration % log_every == 0:
+                    self.late_returns.extend(returns)
+                    self._log(info, returns, lengths, curves, progress)
+                    returns, lengths = [], []
 
     def _iterate(self, collector: Collector) -> tuple[Any, dict[str, jax.Array]]:
         agent = Agent(self.spec, self.normaliser, self.learner.policy)
         cfg = self.config.algorithm
-        rollout = collector.collect(agent, cfg.n_steps)
+        with np.errstate(over="ignore", invalid="ignore"):  # divergence is found below
+            rollout = collector.collect(agent, cfg.n_steps)
         if cfg.normalise_obs:
             self.normaliser = self.normaliser.update(rollout.seen)
         transitions = rollout.transitions
@@ -110,37 +122,45 @@ class _Run:
         key = jax.random.fold_in(self.key, self.iteration)
         progress = jnp.float32(self.iteration / self.config.iterations)
         self.learner, info = self.algorithm.update(self.learner, transitions, key, progress)
+        self._check(policy=self.learner.policy)
         return rollout, info
+
+    def _check(self, **numbers: Any) -> None:
+        """A UserError where a number has left every reasonable range."""
+        leaves = {name: jax.tree.leaves(eqx.filter(tree, eqx.is_inexact_array)) for name, tree in numbers.items()}
+        bad = [name for name, arrays in leaves.items() if not all(np.all(np.abs(x) < HUGE) for x in arrays)]
+        if bad:
+            raise UserError(
+                f"training diverged at iteration {self.iteration} ({', '.join(bad)} not finite); checkpoints in "
+                f"{self.folder.path} are from before; try a lower learning rate"
+            )
 
     def _log(
         self,
         info: dict[str, jax.Array],
         returns: list[float],
         lengths: list[int],
-        writer: SummaryWriter,
+        curves: Curves,
         progress: TrainingProgress,
     ) -> None:
         numbers = {name: float(value) for name, value in jax.device_get(info).items()}
-        if not np.all(np.isfinite(list(numbers.values()))):
-            bad = ", ".join(name for name, value in numbers.items() if not np.isfinite(value))
-            raise UserError(
-                f"training diverged at iteration {self.iteration} ({bad} is not finite); the last good checkpoint is in "
-                f"{self.folder.path}; try a lower learning rate"
-            )
+        self._check(**{name: np.asarray(value) for name, value in numbers.items()})
         steps = self.iteration * self.config.batch_steps
         if returns:
             numbers |= {"return": float(np.mean(returns)), "length": float(np.mean(lengths)), "episodes": len(returns)}
-        for name, value in numbers.items():
-            writer.add_scalar(name, value, steps)
+        curves.add(numbers, steps)
         late = float(np.mean(self.late_returns)) if self.late_returns else float("nan")
         progress.update(steps, late)
-        self.folder.log({"iteration": self.iteration, "steps": steps, "time": time.time(), "rate": progress.rate, **numbers})
+        self.folder.log(
+            {"iteration": self.iteration, "steps": steps, "time": time.time(), "rate": progress.rate, **numbers}
+        )
 
     def _state(self) -> dict[str, Any]:
         returns = self.scaler.returns
         return {"learner": self.learner, "return_mean": returns.mean, "return_square": returns.square}
 
     def _checkpoint(self) -> None:
+        self._check(**self.learner._asdict())
         data = {"return_count": self.scaler.returns.count, "late_returns": list(self.late_returns)}
         self.folder.save_checkpoint(self.iteration, self.agent(), self._state(), data)
 

@@ -9,7 +9,14 @@ import jax.numpy as jnp
 import optax
 
 from wocar.mechanisms.objective import Info, Objective
-from wocar.training.learner import Learner, apply_gradient, create_networks, create_worst_critic, make_batch, minibatches
+from wocar.training.learner import (
+    Learner,
+    apply_gradient,
+    create_networks,
+    create_worst_critic,
+    make_batch,
+    minibatches,
+)
 from wocar.types import Array, Batch, EnvSpec, Transitions
 
 
@@ -48,7 +55,9 @@ class PPO:
     def init(self, spec: EnvSpec, key: jax.Array) -> Learner:
         cfg = self.config
         policy, value = create_networks(spec, jax.random.fold_in(key, 0), cfg.hidden, cfg.init_std)
-        critic = create_worst_critic(spec, jax.random.fold_in(key, 1), cfg.hidden) if self.objective.wants_critic else None
+        critic = (
+            create_worst_critic(spec, jax.random.fold_in(key, 1), cfg.hidden) if self.objective.wants_critic else None
+        )
         extra = self.objective.init(critic)
         return Learner(policy, value, self._init_opt(policy), self._init_opt(value), extra)
 
@@ -80,7 +89,13 @@ class PPO:
             return loss + penalty, {**info, "penalty": penalty}
 
         policy, policy_opt, policy_info = self._descend(
-            policy_objective, learner.policy, learner.policy_opt, batch, policy_key, cfg.policy_epochs, lr * cfg.policy_lr
+            policy_objective,
+            learner.policy,
+            learner.policy_opt,
+            batch,
+            policy_key,
+            cfg.policy_epochs,
+            lr * cfg.policy_lr,
         )
         info = {**value_info, **fit_info, **policy_info, "value": batch.value.mean()}
         return Learner(policy, value, policy_opt, value_opt, extra), info

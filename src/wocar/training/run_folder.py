@@ -21,6 +21,7 @@ from wocar.files import (
     read_json,
     tree_arrays,
     write_arrays,
+    write_atomic,
     write_json,
 )
 from wocar.training.config import RunConfig, from_json, to_json
@@ -44,13 +45,23 @@ class RunFolder:
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock = open(self.path / ".lock", "w")  # noqa: SIM115  held until the process ends
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._take(config, exists)
+        except BaseException:
+            self.close()
+            raise
+
+    def _take(self, config: RunConfig, exists: bool) -> None:
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # type: ignore[arg-type]
         except OSError:
             raise UserError(f"another process is training in {self.path}") from None
         if exists:
             self._check_same(config)
-        else:
-            write_json(self.path / "run.json", {"config": to_json(config), **provenance()})
+            return
+        foreign = {p.name for p in self.path.iterdir()} - {".lock", "run.json.partial"}
+        if foreign:
+            raise UserError(f"{self.path} holds other files ({min(foreign)}) and no run; choose another --out")
+        write_json(self.path / "run.json", {"config": to_json(config), **provenance()})
 
     def _check_same(self, config: RunConfig) -> None:
         old, new = to_json(load_config(self.path)), to_json(config)
@@ -85,6 +96,10 @@ class RunFolder:
         if not found:
             return None
         data = read_json(found[-1] / "learner.json")
+        if not isinstance(data, dict) or not {"iteration", "sha256", "return_count", "late_returns"} <= data.keys():
+            raise UserError(
+                f"{found[-1] / 'learner.json'} is damaged: remove {found[-1]} to go on from an older checkpoint"
+            )
         state = fill_tree(template, read_arrays(found[-1] / "learner.safetensors", data["sha256"]), found[-1])
         return data["iteration"], load_agent(found[-1]), state, data
 
@@ -93,13 +108,15 @@ class RunFolder:
         if not self.metrics_file.exists():
             return
         kept = []
-        for line in self.metrics_file.read_text().splitlines():
+        with one_line_errors("read", self.metrics_file):
+            lines = self.metrics_file.read_bytes().splitlines()
+        for line in lines:
             try:
                 if json.loads(line)["iteration"] <= iteration:
-                    kept.append(line + "\n")
-            except (ValueError, KeyError):  # the line that a kill cut short
+                    kept.append(line + b"\n")
+            except (ValueError, KeyError, TypeError):  # the line that a kill cut short
                 break
-        self.metrics_file.write_text("".join(kept))
+        write_atomic(self.metrics_file, b"".join(kept))
 
     def log(self, row: dict[str, Any]) -> None:
         with one_line_errors("write", self.metrics_file), open(self.metrics_file, "a") as file:

@@ -1,0 +1,29 @@
+"""What can happen inside B_eps(s)."""
+
+from wocar.bounds.action_sets import (
+    action_ball,
+    action_box,
+    action_mask,
+    any_action,
+    worst_action_in_box,
+    worst_action_in_mask,
+    worst_value_in_mask,
+)
+from wocar.bounds.ball import Ball
+from wocar.bounds.network import Method, network_bounds
+from wocar.bounds.search import ascend, ascend_in_ball
+
+__all__ = [
+    "Ball",
+    "Method",
+    "action_ball",
+    "action_box",
+    "action_mask",
+    "any_action",
+    "ascend",
+    "ascend_in_ball",
+    "network_bounds",
+    "worst_action_in_box",
+    "worst_action_in_mask",
+    "worst_value_in_mask",
+]

@@ -1,0 +1,71 @@
+"""A_adv(s, pi): the actions an attacker can cause, as a box or a mask, and the least value of a critic over them."""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+from equinox import nn
+
+from wocar.bounds.ball import Ball
+from wocar.bounds.network import Method, network_bounds
+from wocar.bounds.search import ascend
+from wocar.types import Array, Interval
+
+
+def action_box(
+    mean: nn.Sequential, ball: Ball, obs: Array, low: Array | None, high: Array | None, method: Method = "crown"
+) -> Interval:
+    """Eq. (2), continuous actions: bounds of the policy's mean over the ball, cut to the action range [low, high]."""
+    return _cut(network_bounds(mean, ball, obs, method), low, high)
+
+
+def action_mask(scores: nn.Sequential, ball: Ball, obs: Array, method: Method = "crown") -> Array:
+    """A_adv for discrete actions: (B, n), true where an action can have the highest logit or Q value in the ball.
+
+    Action i is in if upper_i >= lower_j for all j != i; the greedy action always is.
+    """
+    lower, upper = network_bounds(scores, ball, obs, method)
+    greedy = jnp.argmax(jax.vmap(scores)(jnp.asarray(obs)), axis=1)
+    return (upper >= lower.max(axis=1, keepdims=True)) | jax.nn.one_hot(greedy, upper.shape[1], dtype=bool)
+
+
+def action_ball(action: Array, eps: float | Array, low: Array | None, high: Array | None) -> Interval:
+    """App. C.5, continuous actions: the attacker moves each coordinate of the action itself by at most eps."""
+    return _cut(Interval(action - eps, action + eps), low, high)
+
+
+def any_action(q_values: Array) -> Array:
+    """App. C.5, discrete actions: the attacker may replace the action by every other; a mask like q_values (B, n)."""
+    return jnp.ones_like(q_values, dtype=bool)
+
+
+def worst_action_in_box(q: Callable[[Array], Array], start: Array, box: Interval, steps: int = 10) -> Array:
+    """The action (B, k) of the box with the least q(action) (B,): projected sign descent from `start`, the best kept.
+
+    The first step crosses the box to the corner the gradient points at, the last one is 1/50 of its width.
+    """
+    width = box.upper - box.lower
+
+    def shrinking(k: Array) -> Array:
+        return width * 0.02 ** (k / max(steps - 1, 1))
+
+    def project(action: Array) -> Array:
+        return jnp.clip(action, box.lower, box.upper)
+
+    return ascend(lambda a: -q(a), project(start), project, steps=steps, step_size=shrinking, keep_best=True)
+
+
+def worst_action_in_mask(q_values: Array, mask: Array) -> Array:
+    """The action (B,) of the mask (B, n) with the least of q_values (B, n)."""
+    return jnp.argmin(jnp.where(mask, q_values, jnp.inf), axis=1)
+
+
+def worst_value_in_mask(q_values: Array, mask: Array, greedy: Array, probability: float | Array = 1.0) -> Array:
+    """(1 - p) Q(greedy) + p min over the mask of Q, (B,): an attacker who succeeds with probability p."""
+    worst = worst_action_in_mask(q_values, mask)
+    chosen, least = (jnp.take_along_axis(q_values, a[:, None], axis=1)[:, 0] for a in (greedy, worst))
+    return (1 - probability) * chosen + probability * least
+
+
+def _cut(box: Interval, low: Array | None, high: Array | None) -> Interval:
+    return Interval(jnp.clip(box.lower, low, high), jnp.clip(box.upper, low, high))

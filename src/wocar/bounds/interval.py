@@ -1,0 +1,84 @@
+"""From outside, layer by layer: interval bound propagation (App. C.1)."""
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from equinox import nn
+
+from wocar.bounds.ball import Ball, for_each_state
+from wocar.types import Array, Interval
+
+
+def interval_bounds(network: nn.Sequential, ball: Ball, center: Array) -> Interval:
+    """Bounds of the network over the ball around each state of (B, *obs_shape), by interval arithmetic."""
+
+    def around_one(ball: Ball, state: Array) -> Interval:
+        first, *rest = network.layers
+        box = first_step(first, ball, state)
+        for layer in rest:
+            box = step(layer, box)
+        return box
+
+    return for_each_state(around_one, ball, center)
+
+
+def step(layer: Any, box: Interval) -> Interval:
+    """Bounds of a layer's output from bounds of its input."""
+    return RULES[kind(layer)](layer, box)
+
+
+def first_step(layer: Any, ball: Ball, state: Array) -> Interval:
+    """Bounds of a layer that sees the ball itself: for l_2 each output reaches as far as its weights are long."""
+    box = step(layer, ball.interval(state))
+    if ball.norm == "linf" or RULES[kind(layer)] is not _weighted:
+        return box
+    output, reach = layer(state), ball.eps * _row_lengths(layer, state)
+    return intersect(box, Interval(output - reach, output + reach))
+
+
+def intersect(one: Interval, other: Interval) -> Interval:
+    """What both hold; where rounding has left nothing, a point."""
+    lower = jnp.maximum(one.lower, other.lower)
+    return Interval(lower, jnp.maximum(jnp.minimum(one.upper, other.upper), lower))
+
+
+def kind(layer: Any) -> Any:
+    """What the tables of rules are keyed by: a layer's class, or the function inside a `Lambda`."""
+    key = layer.fn if isinstance(layer, nn.Lambda) else type(layer)
+    if key not in RULES:
+        raise TypeError(f"no bounds for layer {layer!r}: known are {', '.join(known.__name__ for known in RULES)}")
+    return key
+
+
+def _weighted(layer: Any, box: Interval) -> Interval:
+    middle, radius = (box.lower + box.upper) / 2, (box.upper - box.lower) / 2
+    output, reach = layer(middle), _with_weight(layer, jnp.abs(layer.weight))(radius)
+    return Interval(output - reach, output + reach)
+
+
+def _increasing(layer: Any, box: Interval) -> Interval:
+    return Interval(layer(box.lower), layer(box.upper))
+
+
+def _row_lengths(layer: Any, state: Array) -> Array:
+    """l_2 norm of the weights each output gives to the inputs."""
+    return jnp.sqrt(jnp.maximum(_with_weight(layer, layer.weight**2)(jnp.ones_like(state)), 1e-20))
+
+
+def _with_weight(layer: Any, weight: Array) -> Callable[[Array], Array]:
+    """The layer with another weight and no bias."""
+    return eqx.tree_at(lambda x: (x.weight, x.bias), layer, (weight, jnp.zeros(())), is_leaf=lambda x: x is None)
+
+
+RULES: dict[Any, Callable[[Any, Interval], Interval]] = {
+    nn.Linear: _weighted,
+    nn.Conv2d: _weighted,
+    nn.Identity: _increasing,
+    jnp.ravel: _increasing,
+    jnp.tanh: _increasing,
+    jax.nn.sigmoid: _increasing,
+    jax.nn.relu: _increasing,
+}

@@ -1,0 +1,72 @@
+"""wocar estimate AGENT [--eps X ...]"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from wocar.bounds import Method
+from wocar.cli.audit_command import default_eps
+from wocar.cli.options import parse, say
+from wocar.evaluation.estimate import estimate
+from wocar.files import write_json
+from wocar.training.run_folder import load_run_agent, provenance
+from wocar.types import UserError
+
+
+@dataclass(frozen=True)
+class EstimateOptions:
+    agent: Annotated[Path, tyro.conf.Positional]
+    """A run folder or an agent folder."""
+    eps: tuple[float, ...] = ()
+    """Radii of the ball; by default that of the agent's training or of the paper."""
+    steps: int = 20_000
+    """Steps of the policy's own rollouts."""
+    rounds: int = 60
+    """Fits of the worst critic, each to targets from the one before."""
+    bounds: Method = "crown"
+    episodes: int = 50
+    seed: int = 1234
+    json: Path | None = None
+    """Also write the result here."""
+
+
+def main(argv: list[str]) -> int:
+    about = "Worst-attack value of a fixed policy from its own rollouts; no attacker is trained."
+    options: EstimateOptions = parse(EstimateOptions, argv, "estimate", about)
+    for name in ("steps", "rounds", "episodes"):
+        if getattr(options, name) <= 0:
+            raise UserError(f"--{name} must be positive, not {getattr(options, name)}")
+    if any(eps < 0 for eps in options.eps):
+        raise UserError("--eps must not be negative")
+    agent = load_run_agent(options.agent)
+    radii = list(options.eps) or [default_eps(agent)]
+    result = estimate(
+        agent,
+        radii,
+        options.steps,
+        options.rounds,
+        options.seed,
+        options.episodes,
+        options.bounds,
+        on_radius=lambda eps: say(f"estimated at eps {eps:g}"),
+    )
+    table = Table(title=f"{options.agent}: discounted return from the start (measured {result['natural_measured']:.1f})")
+    for heading in ("eps", "worst-attack value", "gap to natural", "relaxed attack achieves", "estimate / achieved"):
+        table.add_column(heading, justify="right")
+    for row in result["radii"]:
+        relaxed = row["relaxed_attack"]
+        table.add_row(
+            f"{row['eps']:g}",
+            f"{row['value']:.1f}",
+            f"{row['gap']:.1f}",
+            f"{row['start']['achieved']:.1f}",
+            f"{relaxed['ratio']:.2f}",
+        )
+    Console().print(table)
+    if options.json:
+        write_json(options.json, {"agent": str(options.agent), **result, **provenance()})
+    return 0

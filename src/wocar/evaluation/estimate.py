@@ -1,0 +1,79 @@
+"""`wocar estimate`: natural value, worst-attack value and the gap between them, without an attacker."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wocar.agent import Agent
+from wocar.envs import make_env
+from wocar.evaluation.episodes import EVALUATION_STREAM, run_episodes
+from wocar.evaluation.worst_case import GAMMA, calibrate, collect_rollout, fit_worst_value, worst_case
+
+
+def estimate(
+    agent: Agent,
+    radii: list[float],
+    steps: int,
+    rounds: int,
+    seed: int,
+    episodes: int = 50,
+    bounds: Any = "crown",
+    on_radius: Callable[[float], None] | None = None,
+) -> dict[str, Any]:
+    """Discounted values of the deterministic policy from its starting states, in units of return.
+
+    A lower bound where the critic is exact (finite tasks). With a network it is an estimate: it assumes that the critic
+    generalises from the policy's own noisy rollouts to the states an attacker would lead to.
+    """
+    rollout = collect_rollout(agent, steps, seed)
+    scale = float(np.std(_discounted(rollout.rewards, rollout.terminated | rollout.truncated))) or 1.0
+    starts = _starting_states(agent, seed, episodes)
+    rows = []
+    for eps in [0.0, *radii]:
+        critic = fit_worst_value(agent, eps, rollout, scale, rounds, seed, bounds).target
+        found = worst_case(agent, critic, eps, bounds)(starts)
+        check = calibrate(agent, critic, eps, scale, seed)
+        rows.append(
+            {
+                "eps": eps,
+                "value": float(found.value.mean() * scale),
+                "set_size": float(found.size.mean()),
+                "relaxed_attack": {"estimate": check.estimate, "achieved": check.achieved, "ratio": check.ratio},
+                "start": {"estimate": check.start_estimate, "achieved": check.start_achieved},
+            }
+        )
+        if on_radius:
+            on_radius(eps)
+    natural = rows[0]["value"]
+    for row in rows:
+        row["gap"] = natural - row["value"]
+    measured = run_episodes(agent, episodes, seed, gamma=GAMMA)
+    return {
+        "env": agent.spec.id,
+        "meta": agent.meta,
+        "gamma": GAMMA,
+        "units": "discounted return from the starting states, raw reward",
+        "steps": int(rollout.rewards.size),
+        "bounds": bounds,
+        "seed": seed,
+        "natural_measured": float(measured.discounted.mean()),
+        "radii": rows,
+    }
+
+
+def _starting_states(agent: Agent, seed: int, episodes: int) -> np.ndarray:
+    env = make_env(agent.spec.id, episodes, seed, stream=EVALUATION_STREAM)
+    obs = env.reset()
+    env.close()
+    return agent.normaliser(obs)
+
+
+def _discounted(rewards: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Running discounted sums of rewards (n, T), zeroed at ends."""
+    sums, running = np.empty_like(rewards), np.zeros(len(rewards))
+    for t in range(rewards.shape[1]):
+        running = GAMMA * running + rewards[:, t]
+        sums[:, t] = running
+        running = np.where(ends[:, t], 0.0, running)
+    return sums

@@ -1,0 +1,47 @@
+"""Settings of the robust objectives; on the command line each field is an option."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from wocar.bounds import Method
+from wocar.schedules import Kind
+
+
+@dataclass(frozen=True)
+class RobustConfig:
+    eps: float = 0.075
+    """Radius of the ball in which observations (after the normaliser) may be moved."""
+    eps_ramp: float = 0.75
+    """Share of training over which eps grows linearly from 0."""
+    norm: Literal["linf", "l2"] = "linf"
+    threat: Literal["observation", "action"] = "observation"
+    """What the attacker moves. Actions: by up to eps, or any discrete one with probability eps; mechanism 3 then rests."""
+    reg: bool = True
+    """Mechanism 3: keep the policy still inside the ball."""
+    kappa_reg: float = 0.1
+    reg_solver: Literal["sgld", "convex"] = "sgld"
+    reg_steps: int = 10
+    reg_search: Literal["iteration", "minibatch"] = "iteration"
+    """Search the perturbations once per iteration, or anew in every minibatch (as published; slower)."""
+
+
+@dataclass(frozen=True)
+class WocarConfig(RobustConfig):
+    bounds: Method = "crown"
+    """How the actions an attacker can cause are found; pgd looks from inside and may miss some."""
+    bound_eps: float | None = None
+    """A radius of its own, constant, for the action sets."""
+    kappa_wst: float = 0.8
+    """Mechanism 2: final weight of the worst-attack value."""
+    kappa_schedule: Kind = "linear"
+    worst_form: Literal["raw", "baseline", "lambda"] = "raw"
+    """What enters the policy gradient: the worst value, it less its value at the mean action, or its λ-return likewise."""
+    importance: bool = True
+    """Weigh mechanism 3 by state importance."""
+    critic_lr: float = 4e-4
+    critic_epochs: int = 10
+    critic_minibatches: int = 32
+    critic_lambda: float = 0.9
+    critic_tau: float = 0.005
+    search_steps: int = 10
+    """Descent steps to the worst action."""

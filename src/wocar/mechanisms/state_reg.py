@@ -1,0 +1,63 @@
+"""Mechanism 3: value-enhanced state regularisation."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from wocar.types import Array
+
+
+def state_importance(best: Array, worst: Array) -> jax.Array:
+    """Eq. (5): w(s) = max_a Q(s, a) - min_a Q(s, a), given both; PPO and A2C: V(s) and min over A_adv of Q_worst. (N,)
+
+    Departs from the paper: divided by its batch mean and clipped to [0, 5], so that kappa_reg keeps its meaning;
+    detached.
+    """
+    w = jnp.maximum(best - worst, 0.0)
+    return jax.lax.stop_gradient(jnp.clip(w / (w.mean() + 1e-8), 0.0, 5.0))
+
+
+def gaussian_distance(mean: Array, other: Array, log_std: Array) -> jax.Array:
+    """Σ_i ((μ_i(s) - μ_i(s~)) / σ_i)², twice the KL divergence of two Gaussians with one σ. (N,)"""
+    return jnp.sum(((other - mean) * jnp.exp(-log_std)) ** 2, axis=-1)
+
+
+def categorical_distance(logits: Array, other: Array) -> jax.Array:
+    """KL(π(s) || π(s~)) of two categorical distributions. (N,)"""
+    log_p, log_q = jax.nn.log_softmax(logits), jax.nn.log_softmax(other)
+    return jnp.sum(jnp.exp(log_p) * (log_p - log_q), axis=-1)
+
+
+def gaussian_distance_bound(mean: Array, lower: Array, upper: Array, log_std: Array) -> jax.Array:
+    """The largest Gaussian distance from the mean to any point of [lower, upper]. (N,)"""
+    reach = jnp.maximum(jnp.abs(lower - mean), jnp.abs(upper - mean))
+    return jnp.sum((reach * jnp.exp(-log_std)) ** 2, axis=-1)
+
+
+def categorical_distance_bound(logits: Array, lower: Array, upper: Array) -> jax.Array:
+    """An upper bound of KL(π(s) || π(s~)) over logits within [lower, upper]: each log-probability at its least. (N,)"""
+    log_p = jax.nn.log_softmax(logits)
+    n = logits.shape[-1]
+    others = jnp.where(jnp.eye(n, dtype=bool), lower[..., None], upper[..., None, :])
+    least = lower - jax.nn.logsumexp(others, axis=-1)
+    return jnp.sum(jnp.exp(log_p) * (log_p - least), axis=-1)
+
+
+def state_regularisation(distance: Array, importance: Array) -> jax.Array:
+    """Eq. (6): L_reg = 1/N Σ w(s_t) max_{s~ ∈ B_eps(s_t)} Dist(π(s_t), π(s~)), given the distances at the maximisers."""
+    return jnp.mean(importance * distance)
+
+
+def policy_distance(policy: Any, head: Array, other: Array, unit_std: bool = False) -> jax.Array:
+    """The distance of a policy's kind between two of its outputs; `unit_std` ignores a Gaussian's σ."""
+    if policy.discrete:
+        return categorical_distance(head, other)
+    return gaussian_distance(head, other, jnp.zeros(()) if unit_std else policy.log_std)
+
+
+def policy_distance_bound(policy: Any, head: Array, lower: Array, upper: Array) -> jax.Array:
+    """The largest such distance to outputs within [lower, upper]."""
+    if policy.discrete:
+        return categorical_distance_bound(head, lower, upper)
+    return gaussian_distance_bound(head, lower, upper, policy.log_std)

@@ -1,0 +1,120 @@
+"""The three mechanisms together: worst-case-aware training."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from wocar.bounds import Ball
+from wocar.mechanisms.config import WocarConfig
+from wocar.mechanisms.objective import Info
+from wocar.mechanisms.state_adversarial import StateAdversarial
+from wocar.mechanisms.state_reg import state_importance
+from wocar.mechanisms.worst_policy import robust_advantage
+from wocar.mechanisms.worst_set import SetMinimum, set_minimum
+from wocar.mechanisms.worst_value import (
+    WorstCritic,
+    boundaries,
+    fit_worst_critic,
+    follow,
+    lambda_targets,
+    q_at,
+    worst_attack_backup,
+)
+from wocar.schedules import Schedule
+from wocar.types import ActionSpace, Batch
+
+
+class WocarState(NamedTuple):
+    worst: WorstCritic
+
+    @property
+    def critics(self) -> dict[str, Any]:
+        return {"worst": self.worst.target}
+
+
+class Wocar(NamedTuple):
+    """All three doors open. Eq. (8): L_π = L_RL + κ_wst L_wst + κ_reg L_reg."""
+
+    config: WocarConfig
+    actions: ActionSpace
+    gamma: float
+
+    @property
+    def wants_critic(self) -> bool:
+        return True
+
+    @property
+    def regulariser(self) -> StateAdversarial:
+        return StateAdversarial(self.config)
+
+    def init(self, critic: Any) -> WocarState:
+        return WocarState(WorstCritic.create(critic))
+
+    def fit(
+        self, extra: WocarState, policy: Any, batch: Batch, key: jax.Array, progress: jax.Array
+    ) -> tuple[WocarState, Batch, Info]:
+        """Alg. 1, lines 7 to 11: action sets, worst actions, targets, critic; importance and what the policy will need."""
+        cfg = self.config
+        _, batch, info = self.regulariser.fit((), policy, batch, key, progress)
+        actions = self.actions.cut(batch.actions)
+
+        n, ends = len(batch.rewards), boundaries(batch)
+        states = jnp.concatenate([batch.obs, batch.next_obs.at[ends].get(mode="clip")])
+        found = set_minimum(policy, extra.worst, states, self.set_ball(progress), cfg, self.actions)
+        here = found.value[:n]
+        next_minimum = follow(here, batch.last, ends, found.value[n:])
+
+        backup = worst_attack_backup(batch.rewards, batch.terminated, next_minimum, self.gamma)
+        before = q_at(extra.worst.target, batch.obs, actions)
+        targets = lambda_targets(backup, before, batch.last, self.gamma, cfg.critic_lambda)
+        critic, loss = fit_worst_critic(
+            extra.worst,
+            batch.obs,
+            actions,
+            targets,
+            jax.random.fold_in(key, 1),
+            cfg.critic_lr * (1 - progress),
+            cfg.critic_epochs,
+            cfg.critic_minibatches,
+            cfg.critic_tau,
+        )
+
+        at_mode = q_at(critic.target, batch.obs, found.mode[:n])
+        after = q_at(critic.target, batch.obs, actions)
+        term = {"raw": after, "baseline": after - at_mode, "lambda": targets - at_mode}[cfg.worst_form]
+        notes = dict(batch.notes, worst=term)
+        w = state_importance(batch.value, here)
+        if cfg.importance:
+            notes["importance"] = w
+        return WocarState(critic), batch._replace(notes=notes), info | report(found, w, loss)
+
+    def advantages(self, batch: Batch, progress: jax.Array) -> jax.Array:
+        cfg = self.config
+        if cfg.kappa_wst == 0:
+            return self.regulariser.advantages(batch, progress)
+        kappa = Schedule(cfg.kappa_wst, cfg.kappa_schedule)(progress)
+        return robust_advantage(batch.advantage, batch.notes["worst"], kappa, own_scale=cfg.worst_form == "raw")
+
+    def penalty(self, policy: Any, batch: Batch, key: jax.Array, progress: jax.Array) -> jax.Array:
+        return self.regulariser.penalty(policy, batch, key, progress)
+
+    def set_ball(self, progress: jax.Array) -> Ball:
+        """The ball of the action sets: the scheduled one, unless a radius of its own was given."""
+        if self.config.bound_eps is None:
+            return self.regulariser.ball(progress)
+        return Ball(jnp.float32(self.config.bound_eps), self.config.norm)
+
+
+def report(found: SetMinimum, w: jax.Array, loss: jax.Array) -> Info:
+    """What is logged while training: is mechanism 1 alive, how large are the sets, where does importance lie."""
+    return {
+        "worst_value": found.value.mean(),
+        "worst_value_spread": found.value.std(),
+        "worst_value_drop": found.drop.mean(),
+        "set_size": found.size.mean(),
+        "set_plural": found.plural.mean(),
+        "importance_std": w.std(),
+        "importance_max": w.max(),
+        "critic_loss": loss,
+    }

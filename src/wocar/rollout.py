@@ -1,0 +1,88 @@
+"""Collecting transitions: exactly T of each environment, none of them an auto-reset."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from wocar.agent import Agent
+from wocar.types import Transitions, VectorEnv
+
+
+class Rollout(NamedTuple):
+    """`transitions` has leading axes (n, T); `seen` is every raw observation the environments gave, resets too."""
+
+    transitions: Transitions
+    seen: np.ndarray
+    episode_returns: list[float]
+    episode_lengths: list[int]
+
+
+class Collector:
+    """Steps a vector environment with an agent's sampled actions and keeps episodes going between rollouts."""
+
+    def __init__(self, env: VectorEnv, rng: np.random.Generator) -> None:
+        self.env, self._rng = env, rng
+        self._obs = env.reset()
+        self._opening: np.ndarray | None = self._obs
+        self._return = np.zeros(env.n)
+        self._length = np.zeros(env.n, dtype=int)
+
+    def collect(self, agent: Agent, steps: int) -> Rollout:
+        n, spec = self.env.n, self.env.spec
+        size = n * steps
+        obs = np.empty((size, *spec.obs_shape), np.float32)
+        next_obs = np.empty_like(obs)
+        actions = np.empty(size, np.int32) if spec.actions.discrete else np.empty((size, spec.actions.size), np.float32)
+        rewards, terminated, truncated = np.empty(size, np.float32), np.empty(size, bool), np.empty(size, bool)
+        seen = [] if self._opening is None else [self._opening]
+        episode_returns: list[float] = []
+        episode_lengths: list[int] = []
+
+        slot = np.arange(n) * steps  # where each environment's next transition goes
+        full = slot + steps
+        ids: np.ndarray | None = None
+        z = agent.normaliser(self._obs)
+        while True:
+            action = agent.act(z, self._rng)
+            step = self.env.step(action, ids)
+            next_z = agent.normaliser(step.obs)
+            seen.append(step.obs)
+            live = ~step.is_reset
+            who = np.flatnonzero(live) if ids is None else ids[live]
+            at = slot[who]
+            if live.all():
+                obs[at], actions[at], next_obs[at] = z, action, next_z
+                rewards[at], terminated[at], truncated[at] = step.rewards, step.terminated, step.truncated
+            else:
+                obs[at], actions[at], next_obs[at] = z[live], action[live], next_z[live]
+                rewards[at], terminated[at] = step.rewards[live], step.terminated[live]
+                truncated[at] = step.truncated[live]
+            slot[who] += 1
+            self._return[who] += rewards[at]
+            self._length[who] += 1
+            ends = terminated[at] | truncated[at]
+            if ends.any():
+                ended = who[ends]
+                episode_returns += self._return[ended].tolist()
+                episode_lengths += self._length[ended].tolist()
+                self._return[ended], self._length[ended] = 0.0, 0
+            if ids is None:
+                self._obs = step.obs.copy()  # written to below, while `seen` keeps the original
+            else:
+                self._obs[ids] = step.obs
+            waiting = slot < full
+            if waiting.all():
+                z = next_z
+                continue
+            if not waiting.any():
+                break
+            ids = np.flatnonzero(waiting).astype(np.int32)
+            z = agent.normaliser(self._obs[ids])
+
+        self._opening = None
+
+        def shape(x: np.ndarray) -> np.ndarray:
+            return x.reshape(n, steps, *x.shape[1:])
+
+        transitions = Transitions(*map(shape, (obs, actions, rewards, next_obs, terminated, truncated)))
+        return Rollout(transitions, np.concatenate(seen), episode_returns, episode_lengths)

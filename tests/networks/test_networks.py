@@ -1,0 +1,135 @@
+"""Networks against NumPy and SciPy: normaliser, initialisation, host functions, distributions."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from wocar.networks import (
+    ActionCritic,
+    CategoricalPolicy,
+    DiscreteCritic,
+    GaussianPolicy,
+    RunningNormaliser,
+    ValueCritic,
+    forward,
+    host_function,
+    mlp,
+)
+from wocar.networks.layers import build_layers, describe_layers
+
+KEY = jax.random.key(0)
+RNG = np.random.default_rng(0)
+OBS = RNG.standard_normal((7, 5)).astype(np.float32)
+
+
+def in_batches(data: np.ndarray, cuts: list[int]) -> RunningNormaliser:
+    """The normaliser after seeing data cut at the given places."""
+    normaliser = RunningNormaliser.create(data.shape[1:])
+    for part in np.split(data, sorted(cuts)):
+        normaliser = normaliser.update(part) if len(part) else normaliser
+    return normaliser
+
+
+@given(
+    arrays(np.float64, st.tuples(st.integers(2, 30), st.just(2)), elements=st.floats(-1e3, 1e3)),
+    st.lists(st.integers(0, 30), max_size=5),
+)
+@settings(max_examples=60)
+def test_the_normaliser_is_mean_and_sample_std_however_the_data_come(data: np.ndarray, cuts: list[int]) -> None:
+    normaliser = in_batches(data, cuts)
+    assert normaliser.count == len(data)
+    np.testing.assert_allclose(normaliser.mean, data.mean(axis=0), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(normaliser.std, data.std(axis=0, ddof=1), rtol=1e-9, atol=1e-9)
+
+
+@given(st.floats(-1e6, 1e6), st.lists(st.integers(1, 9), min_size=1, max_size=6))
+@settings(max_examples=60)
+def test_a_dimension_that_never_changes_gives_exactly_zero(value: float, sizes: list[int]) -> None:
+    normaliser = RunningNormaliser.create((2,))
+    for size in sizes:
+        normaliser = normaliser.update(np.stack([np.full(size, value), np.arange(size)], axis=1))
+    assert normaliser(np.array([[value, 0.0]]))[0, 0] == 0.0
+    assert normaliser.std[0] == 0.0 or normaliser.count < 2
+
+
+def test_the_normaliser_clips_and_starts_as_the_identity() -> None:
+    fresh = RunningNormaliser.create((2,), clip=3.0)
+    np.testing.assert_allclose(fresh(np.array([[1.5, -7.0]])), [[1.5, -3.0]], rtol=1e-6)
+    assert fresh(np.zeros((1, 2))).dtype == np.float32
+    seen = fresh.update(np.array([[0.0, 1.0], [2.0, 3.0]]))
+    np.testing.assert_allclose(seen(np.array([[1.0, 1e9]])), [[0.0, 3.0]])
+    np.testing.assert_allclose(seen(np.array([[1 + 2**0.5, 2.0]])), [[1.0, 0.0]], rtol=1e-6)
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu", "sigmoid"])
+def test_the_host_function_equals_forward(activation: str) -> None:
+    network = mlp([5, 8, 6, 3], KEY, activation=activation)
+    x = np.concatenate([OBS, 300 * OBS])
+    np.testing.assert_allclose(host_function(network)(x), forward(network, jnp.asarray(x)), rtol=1e-5, atol=1e-5)
+
+
+def test_a_layer_the_host_does_not_know_still_runs() -> None:
+    network = eqx.nn.Sequential([*mlp([5, 3], KEY).layers, eqx.nn.Lambda(jnp.cos)])
+    np.testing.assert_allclose(host_function(network)(OBS), forward(network, jnp.asarray(OBS)), atol=1e-5)
+
+
+def test_forward_is_the_network_on_every_row() -> None:
+    network = mlp([5, 8, 3], KEY)
+    np.testing.assert_allclose(forward(network, OBS), jax.vmap(network)(OBS), rtol=1e-6, atol=1e-6)
+
+
+def test_weights_are_orthogonal_with_their_gains_and_biases_zero() -> None:
+    layers = mlp([6, 8, 8, 3], KEY, head_gain=0.01).layers
+    dense = [layer for layer in layers if isinstance(layer, eqx.nn.Linear)]
+    for layer, gain in zip(dense, [2**0.5, 2**0.5, 0.01], strict=True):
+        np.testing.assert_allclose(np.linalg.svd(layer.weight, compute_uv=False), gain, rtol=1e-5)
+        assert not np.any(layer.bias)
+    assert not np.allclose(dense[0].weight[:, :3], dense[1].weight[:, :3])
+    policy = GaussianPolicy.create(5, 3, KEY, (8,))
+    np.testing.assert_allclose(np.linalg.svd(policy.network.layers[-1].weight, compute_uv=False), 0.01, rtol=1e-5)
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu", "sigmoid"])
+def test_an_architecture_survives_its_description(activation: str) -> None:
+    network = mlp([5, 8, 3], KEY, activation=activation)
+    again = build_layers(describe_layers(network))
+    assert jax.tree.structure(again) == jax.tree.structure(network)
+    assert [x.shape for x in jax.tree.leaves(again) if hasattr(x, "shape")] == [(8, 5), (8,), (3, 8), (3,)]
+    with pytest.raises(TypeError, match="no description"):
+        describe_layers(eqx.nn.Sequential([eqx.nn.Lambda(jnp.cos)]))
+    with pytest.raises(ValueError, match="unknown layer"):
+        build_layers([{"kind": "cos"}])
+
+
+def test_gaussian_log_prob_and_entropy_are_scipys() -> None:
+    policy = GaussianPolicy.create(5, 2, KEY, (8,), init_std=0.5)
+    policy = eqx.tree_at(lambda p: p.log_std, policy, jnp.array([-1.0, 0.7]))
+    actions = RNG.standard_normal((7, 2)).astype(np.float32)
+    mean, std = np.asarray(policy.head(OBS), np.float64), np.exp([-1.0, 0.7])
+    expected = scipy.stats.norm.logpdf(actions, mean, std).sum(axis=1)
+    np.testing.assert_allclose(policy.log_prob(OBS, actions), expected, rtol=1e-5)
+    entropy = scipy.stats.norm.entropy(scale=std).sum()
+    np.testing.assert_allclose(policy.entropy(OBS), np.full(7, entropy), rtol=1e-5)
+    np.testing.assert_array_equal(policy.mode(OBS), policy.head(OBS))
+
+
+def test_categorical_log_prob_and_entropy_are_scipys() -> None:
+    policy = CategoricalPolicy(mlp([5, 8, 4], KEY))
+    actions = RNG.integers(0, 4, 7)
+    p = scipy.special.softmax(np.asarray(policy.head(OBS), np.float64), axis=1)
+    np.testing.assert_allclose(policy.log_prob(OBS, actions), np.log(p[np.arange(7), actions]), rtol=1e-5)
+    np.testing.assert_allclose(policy.entropy(OBS), [scipy.stats.entropy(row) for row in p], rtol=1e-5)
+    np.testing.assert_array_equal(policy.mode(OBS), p.argmax(axis=1))
+
+
+def test_shapes_of_critics() -> None:
+    actions = np.zeros((7, 2), np.float32)
+    assert ValueCritic.create(5, KEY, (8,))(OBS).shape == (7,)
+    assert ActionCritic.create(5, 2, KEY, (8,))(OBS, actions).shape == (7,)
+    assert DiscreteCritic.create(5, 4, KEY, (8,))(OBS).shape == (7, 4)

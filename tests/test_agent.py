@@ -1,0 +1,237 @@
+"""The agent on disk and in the hands of others: nothing lost, nothing believed unchecked."""
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import gymnasium
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from safetensors.numpy import save
+
+from wocar.agent import Agent, load_agent
+from wocar.files import checksum
+from wocar.networks import (
+    ActionCritic,
+    CategoricalPolicy,
+    DiscreteCritic,
+    DuelingActionCritic,
+    GaussianPolicy,
+    RunningNormaliser,
+    ValueCritic,
+)
+from wocar.types import ActionSpace, EnvSpec, UserError
+
+KEY = jax.random.key(0)
+OBS = np.random.default_rng(0).normal(3, 2, (6, 4))
+
+
+def make_agent(kind: str = "gaussian") -> Agent:
+    normaliser = RunningNormaliser.create((4,)).update(OBS)
+    value = ValueCritic.create(4, KEY, (8,))
+    if kind == "gaussian":
+        spec = EnvSpec("Pendulum-v1", (4,), ActionSpace(2, np.array([-2, -1], np.float32), np.ones(2, np.float32)), 200)
+        policy = GaussianPolicy.create(4, 2, KEY, (8, 8), init_std=0.3)
+        critics = {
+            "d": DuelingActionCritic.create(4, 2, KEY, (3,)),
+            "q": ActionCritic.create(4, 2, KEY, ()),
+            "value": value,
+        }
+        return Agent(spec, normaliser, policy, critics, {"method": "ppo", "steps": 5})
+    spec = EnvSpec("CartPole-v1", (4,), ActionSpace(2))
+    head = CategoricalPolicy.create(4, 2, KEY, (8,))
+    head = eqx.tree_at(lambda p: p.network.layers[-1].weight, head, jnp.array([[1.0] * 8, [-1.0] * 8]))
+    return Agent(spec, normaliser, head, {"q": DiscreteCritic.create(4, 2, KEY, (3,)), "value": value})
+
+
+@pytest.fixture(params=["gaussian", "categorical"])
+def agent(request: pytest.FixtureRequest) -> Agent:
+    return make_agent(request.param)
+
+
+def test_a_saved_agent_comes_back_bit_for_bit(agent: Agent, tmp_path: Path) -> None:
+    agent.save(tmp_path / "a")
+    again = load_agent(tmp_path / "a")
+    for part in ("policy", "critics", "normaliser"):
+        before, after = getattr(agent, part), getattr(again, part)
+        assert jax.tree.structure(before) == jax.tree.structure(after)
+        for x, y in zip(jax.tree.leaves(before), jax.tree.leaves(after), strict=True):
+            assert np.asarray(x).tobytes() == np.asarray(y).tobytes()
+            assert np.asarray(x).dtype == np.asarray(y).dtype
+    assert jax.tree.all(jax.tree.map(np.array_equal, agent.spec, again.spec))
+    assert again.meta == agent.meta
+    np.testing.assert_array_equal(agent.predict(OBS)[0], again.predict(OBS)[0])
+    again.save(tmp_path / "b")
+    for name in ("agent.json", "agent.safetensors"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def test_predict_takes_one_observation_or_a_batch(agent: Agent) -> None:
+    batch, state = agent.predict(OBS, state="mine", episode_start=np.ones(6, bool), deterministic=True)
+    assert state == "mine"
+    assert batch.shape == ((6,) if agent.spec.actions.discrete else (6, 2))
+    np.testing.assert_allclose(np.stack([agent.predict(o)[0] for o in OBS]), batch, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(batch, agent.policy.mode(agent.normaliser(OBS)), rtol=1e-5, atol=1e-7)
+    assert agent.predict(OBS.tolist())[0].shape == batch.shape
+    for wrong in (OBS[:, :3], OBS[None], OBS[0, :2]):
+        with pytest.raises(ValueError, match=r"expected \(4,\)"):
+            agent.predict(wrong)
+
+
+def test_predict_can_sample_from_the_policy(agent: Agent) -> None:
+    many = np.broadcast_to(OBS[0], (4000, 4))
+    drawn = agent.predict(many, deterministic=False)[0]
+    z = agent.normaliser(OBS[:1])
+    if agent.spec.actions.discrete:
+        probability = np.exp(agent.policy.log_prob(z, np.array([1])))[0]
+        assert 0.05 < probability < 0.95
+        assert abs(drawn.mean() - probability) < 0.03
+    else:
+        np.testing.assert_allclose(drawn.mean(axis=0), agent.policy.head(z)[0], atol=0.03)
+        np.testing.assert_allclose(drawn.std(axis=0), 0.3, atol=0.03)
+
+
+def test_acting_with_the_same_generator_gives_the_same_actions(agent: Agent) -> None:
+    z = agent.normaliser(OBS)
+    first, second = (agent.act(z, np.random.default_rng(3)) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.oracle
+def test_stable_baselines3_can_evaluate_it() -> None:
+    evaluation = pytest.importorskip("stable_baselines3.common.evaluation", reason="Stable-Baselines3 is not installed")
+    agent, env = make_agent("categorical"), gymnasium.make("CartPole-v1")
+    mean, _ = evaluation.evaluate_policy(agent, env, n_eval_episodes=3, warn=False)
+    assert 1 <= mean <= 500
+
+
+def test_saving_replaces_an_agent_but_nothing_else(agent: Agent, tmp_path: Path) -> None:
+    folder = tmp_path / "deep" / "a"
+    agent.save(folder)
+    agent.meta["note"] = "second"
+    agent.save(folder)
+    assert load_agent(folder).meta["note"] == "second"
+    assert [p.name for p in folder.parent.iterdir()] == ["a"]
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter").write_text("years of work")
+    (tmp_path / "file").write_text("x")
+    for taken in ("thesis", "file"):
+        with pytest.raises(UserError):
+            agent.save(tmp_path / taken)
+    assert (tmp_path / "thesis" / "chapter").read_text() == "years of work"
+    assert (tmp_path / "file").read_text() == "x"
+
+
+def edit(change: Callable[[Any], Any]) -> Callable[[Path], None]:
+    """A damage that changes the JSON data in place."""
+
+    def damage(folder: Path) -> None:
+        data = json.loads((folder / "agent.json").read_text())
+        change(data)
+        (folder / "agent.json").write_text(json.dumps(data))
+
+    return damage
+
+
+def arrays(change: Callable[[bytes], bytes], believe: bool = False) -> Callable[[Path], None]:
+    """A damage of the arrays' file; `believe` also forges the checksum."""
+
+    def damage(folder: Path) -> None:
+        path = folder / "agent.safetensors"
+        path.write_bytes(change(path.read_bytes()))
+        if believe:
+            edit(lambda d: d.update(sha256=checksum(path.read_bytes())))(folder)
+
+    return damage
+
+
+def text(words: bytes) -> Callable[[Path], None]:
+    return lambda folder: (folder / "agent.json").write_bytes(words)
+
+
+DAMAGES = {
+    "no folder": (shutil.rmtree, "no agent in"),
+    "no agent.json": (lambda f: (f / "agent.json").unlink(), "no agent in"),
+    "no arrays": (lambda f: (f / "agent.safetensors").unlink(), "cannot read .*No such file"),
+    "json is a folder": (lambda f: ((f / "agent.json").unlink(), (f / "agent.json").mkdir()), "no agent in"),
+    "empty json": (text(b""), "not JSON"),
+    "binary json": (text(b"\xff\x00\x12"), "not JSON"),
+    "deep json": (text(b"[" * 100_000), "not JSON"),
+    "half a json": (lambda f: text((f / "agent.json").read_bytes()[:300])(f), "not JSON"),
+    "a list": (text(b"[]"), "not a wocar agent"),
+    "another program's json": (text(b'{"format": "onnx"}'), "not a wocar agent"),
+    "nothing but the format": (text(b'{"format": "wocar-agent", "version": 1}'), "damaged"),
+    "newer version": (edit(lambda d: d.update(version=2)), "format 2, .*reads 1.*update"),
+    "truncated arrays": (arrays(lambda b: b[:-8]), "checksum"),
+    "one byte more": (arrays(lambda b: b + b"\0"), "checksum"),
+    "one bit changed": (arrays(lambda b: b[:-1] + bytes([b[-1] ^ 1])), "checksum"),
+    "not safetensors": (arrays(lambda b: b"PK\3\4 a zip", believe=True), "agent.safetensors is damaged"),
+    "other arrays": (arrays(lambda b: save({"x": np.zeros(3)}), believe=True), "lacks .*another kind of network"),
+    "no normaliser": (edit(lambda d: d.pop("normaliser")), "damaged"),
+    "other width": (edit(lambda d: d["policy"]["layers"][0].update(out=9)), "shape"),
+    "negative width": (edit(lambda d: d["policy"]["layers"][0].update(out=-8)), "shape"),
+    "a terabyte": (edit(lambda d: d["policy"]["layers"][0].update(out=10**11)), "shape"),
+    "beyond integers": (edit(lambda d: d["policy"]["layers"][0].update(out=10**30)), "shape"),
+    "unknown layer": (edit(lambda d: d["policy"]["layers"][1].update(kind="exec")), "unknown layer"),
+    "layers in no order": (edit(lambda d: d["policy"]["layers"].reverse()), "shape"),
+    "no layers": (edit(lambda d: d["policy"].update(layers=[])), "damaged"),
+    "unknown policy": (edit(lambda d: d["policy"].update(kind="gaussiam")), "damaged"),
+    "another policy": (edit(lambda d: d["policy"].update(kind="categorical")), "damaged"),
+    "unknown critic": (edit(lambda d: d["critics"]["value"].update(kind="art")), "damaged"),
+    "another critic": (edit(lambda d: d["critics"]["q"].update(kind="value")), "damaged"),
+    "other actions": (edit(lambda d: d["env"]["actions"].update(size=3)), "shape"),
+    "a million actions": (edit(lambda d: d["env"]["actions"].update(size=10**15)), "shape"),
+    "other range": (edit(lambda d: d["env"]["actions"].update(low=[0.0])), "damaged"),
+    "half a range": (edit(lambda d: d["env"]["actions"].update(low=None)), "damaged"),
+    "other observations": (edit(lambda d: d["env"].update(obs_shape=[5])), "damaged"),
+    "observations of text": (edit(lambda d: d["env"].update(obs_shape="4")), "damaged"),
+    "environment without name": (edit(lambda d: d["env"].update(id=None)), "damaged"),
+    "meta of text": (edit(lambda d: d.update(meta="ppo")), "damaged"),
+    "other normaliser": (edit(lambda d: d["normaliser"].update(kind="frozen")), "damaged"),
+    "clip of text": (edit(lambda d: d["normaliser"].update(clip="ten")), "damaged"),
+    "clip of nothing": (edit(lambda d: d["normaliser"].update(clip=float("nan"))), "damaged"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_damage_is_told_in_one_line(name: str, tmp_path: Path) -> None:
+    make_agent().save(tmp_path / "a")
+    damage, words = DAMAGES[name]
+    damage(tmp_path / "a")
+    with pytest.raises(UserError) as error:
+        load_agent(tmp_path / "a")
+    assert re.search(words, str(error.value)), error.value
+    assert "\n" not in str(error.value)
+    assert str(tmp_path / "a") in str(error.value)
+    assert len(str(error.value)) < len(str(tmp_path)) + 300
+
+
+@given(data=st.data())
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_flipped_bytes_give_a_user_error_or_an_agent_that_acts(data: st.DataObject, tmp_path: Path) -> None:
+    folder = tmp_path / "a"
+    if not folder.exists():
+        make_agent().save(folder)
+        shutil.copytree(folder, tmp_path / "whole")
+    file = data.draw(st.sampled_from(["agent.json"] * 4 + ["agent.safetensors"]))
+    shutil.copytree(tmp_path / "whole", folder, dirs_exist_ok=True)
+    content = bytearray((folder / file).read_bytes())
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(0, len(content) - 1))
+        content[at] = data.draw(st.sampled_from([content[at] ^ 1, content[at] ^ 64, *b'09-e"[]{},']))
+    (folder / file).write_bytes(content)
+    try:
+        agent = load_agent(folder)
+    except UserError as error:
+        assert "\n" not in str(error)
+    else:
+        assert agent.predict(OBS)[0].shape == (6, 2)
+        assert file == "agent.json" or content == (tmp_path / "whole" / file).read_bytes()
