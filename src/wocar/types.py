@@ -5,7 +5,8 @@ from typing import Any, NamedTuple, Protocol
 import jax
 import numpy as np
 
-Array = jax.Array | np.ndarray
+Array = Any
+"""A jax.Array or a np.ndarray: both flow through the same functions."""
 
 
 class UserError(Exception):

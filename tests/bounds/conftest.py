@@ -1,6 +1,7 @@
 """Networks to bound."""
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import equinox as eqx
 import jax
@@ -19,7 +20,7 @@ def scaled(layer: eqx.Module, scale: float) -> eqx.Module:
 def dense(sizes: list[int], activation: str, seed: int = 0, scale: float = 2.0) -> nn.Sequential:
     """Layers of these sizes with an activation between them, Equinox's initial weights times `scale`."""
     layers: list = []
-    for depth, (before, after) in enumerate(zip(sizes, sizes[1:], strict=False)):
+    for depth, (before, after) in enumerate(pairwise(sizes)):
         if depth:
             layers.append(nn.Lambda(ACTIVATIONS[activation]))
         layers.append(scaled(nn.Linear(before, after, key=jax.random.fold_in(jax.random.key(seed), depth)), scale))
@@ -27,8 +28,8 @@ def dense(sizes: list[int], activation: str, seed: int = 0, scale: float = 2.0) 
 
 
 def convolutional(activation: str, seed: int = 0, scale: float = 2.0) -> nn.Sequential:
-    """1 x 7 x 7 pixels to 3 outputs: a strided and a padded convolution, then two dense layers."""
-    a, b, c, d = jax.random.split(jax.random.key(seed), 4)
+    """1 x 7 x 7 pixels to 3 outputs: a strided and a padded convolution, then a dense layer."""
+    a, b, c = jax.random.split(jax.random.key(seed), 3)
     nonlinear = nn.Lambda(ACTIVATIONS[activation])
     layers = [
         scaled(nn.Conv2d(1, 2, 3, stride=2, key=a), scale),
@@ -37,9 +38,7 @@ def convolutional(activation: str, seed: int = 0, scale: float = 2.0) -> nn.Sequ
         nonlinear,
         nn.Lambda(jnp.ravel),
         nn.Identity(),
-        scaled(nn.Linear(48, 5, key=c), scale),
-        nonlinear,
-        scaled(nn.Linear(5, 3, key=d), scale),
+        scaled(nn.Linear(48, 3, key=c), scale),
     ]
     return nn.Sequential(layers)
 

@@ -16,16 +16,15 @@ OUTSIDE = ("ibp", "crown-ibp", "crown")
 bounds = eqx.filter_jit(network_bounds)
 
 
-def test_by_hand() -> None:
+def test_by_hand(build_dense) -> None:
     """relu(x + y) - relu(x - y) for x in [-1, 1], y in [1, 3], so x + y in [0, 4] and x - y in [-4, 0].
 
     IBP: [0, 4] - [0, 0]. l_2 ball of radius 1 around (0, 2): x + y in 2 +- sqrt(2), x - y < 0.
     """
-    hidden = eqx.tree_at(
-        lambda x: x.weight, nn.Linear(2, 2, False, key=jax.random.key(0)), jnp.array([[1.0, 1], [1, -1]])
-    )
-    last = eqx.tree_at(lambda x: x.weight, nn.Linear(2, 1, False, key=jax.random.key(0)), jnp.array([[1.0, -1]]))
-    network, state = nn.Sequential([hidden, nn.Lambda(jax.nn.relu), last]), jnp.array([[0.0, 2.0]])
+    network, weights = build_dense([2, 2, 1], "relu"), (jnp.array([[1.0, 1], [1, -1]]), jnp.array([[1.0, -1]]))
+    biases = jnp.zeros(2), jnp.zeros(1)
+    network = eqx.tree_at(lambda n: (n[0].weight, n[2].weight, n[0].bias, n[2].bias), network, weights + biases)
+    state = jnp.array([[0.0, 2.0]])
     for method in OUTSIDE:
         np.testing.assert_allclose(bounds(network, Ball(1.0), state, method), [[[0]], [[4]]], atol=1e-6)
         in_l2 = bounds(network, Ball(1.0, "l2"), state, method)
@@ -120,7 +119,7 @@ def test_unknown_layers_and_methods_are_named(build_dense) -> None:
 
 
 def test_bounds_are_intervals(build_dense) -> None:
-    box = network_bounds(build_dense([2, 4, 3], "tanh"), Ball(0.1), np.zeros((5, 2), np.float32))
+    box = bounds(build_dense([2, 4, 3], "tanh"), Ball(0.1), np.zeros((5, 2), np.float32))
     assert isinstance(box, Interval)
     assert box.lower.shape == (5, 3)
     assert box.lower.dtype == jnp.float32

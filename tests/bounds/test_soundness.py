@@ -69,9 +69,9 @@ def test_convolutional(build_convolutional, activation, norm, seed: int, scale: 
     check(build_convolutional(activation, seed, scale), ball, states, seed)
 
 
-@settings(max_examples=4)
+@settings(max_examples=3)
 @given(
-    sizes=st.lists(st.integers(1, 9), min_size=2, max_size=5),
+    sizes=st.lists(st.sampled_from([1, 3, 8]), min_size=2, max_size=4),
     activation=st.sampled_from(["tanh", "relu", "sigmoid"]),
     norm=st.sampled_from(["linf", "l2"]),
     seed=seeds,

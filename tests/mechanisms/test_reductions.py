@@ -1,6 +1,7 @@
 """PPO, SA-PPO and WocaR-PPO are one algorithm with the doors closed, one open, all open; A2C likewise. Bit for bit."""
 
 import dataclasses
+import functools
 from typing import Any
 
 import equinox as eqx
@@ -39,11 +40,14 @@ def rollout(spec: EnvSpec) -> Transitions:
     actions = rng.integers(0, 3, (4, 16)) if spec.actions.discrete else rng.normal(size=(4, 16, 2))
     actions = actions.astype(np.int32 if spec.actions.discrete else np.float32)
     ends = rng.uniform(size=(4, 16)) < 0.1
-    return Transitions(obs[:, :-1], actions, rng.normal(size=(4, 16)).astype(np.float32), obs[:, 1:], ends, ends & False)
+    rewards = rng.normal(size=(4, 16)).astype(np.float32)
+    return Transitions(obs[:, :-1], actions, rewards, obs[:, 1:], ends, np.zeros_like(ends))
 
 
-def trained(settings: RunConfig, spec: EnvSpec, updates: int = 2) -> list[np.ndarray]:
+@functools.cache
+def trained(settings: RunConfig, kind: str, updates: int = 2) -> list[np.ndarray]:
     """Weights of policy and value after some updates late in training, when every schedule is open."""
+    spec = SPECS[kind]
     algorithm = make_algorithm(settings, spec)
     learner = algorithm.init(spec, jax.random.key(3))
     for k in range(updates):
@@ -58,14 +62,13 @@ def same(one: list[np.ndarray], other: list[np.ndarray]) -> bool:
 @pytest.mark.parametrize("base", ["ppo", "a2c"])
 @pytest.mark.parametrize("kind", list(SPECS))
 def test_doors_closed_one_by_one(base: str, kind: str) -> None:
-    spec = SPECS[kind]
-    plain = trained(config(base), spec)
-    assert same(plain, trained(config(f"sa-{base}", kappa_reg=0.0), spec))
-    regularised = trained(config(f"sa-{base}", kappa_reg=0.3), spec)
+    plain = trained(config(base), kind)
+    assert same(plain, trained(config(f"sa-{base}", kappa_reg=0.0), kind))
+    regularised = trained(config(f"sa-{base}", kappa_reg=0.3), kind)
     assert not same(plain, regularised)
-    assert same(regularised, trained(config(f"wocar-{base}", kappa_reg=0.3, kappa_wst=0.0, importance=False), spec))
-    assert same(plain, trained(config(f"wocar-{base}", reg=False, kappa_wst=0.0, importance=False), spec))
-    everything = trained(config(f"wocar-{base}", kappa_reg=0.3), spec)
+    assert same(regularised, trained(config(f"wocar-{base}", kappa_reg=0.3, kappa_wst=0.0, importance=False), kind))
+    assert same(plain, trained(config(f"wocar-{base}", reg=False, kappa_wst=0.0, importance=False), kind))
+    everything = trained(config(f"wocar-{base}", kappa_reg=0.3), kind)
     assert not same(regularised, everything)
 
 
@@ -84,12 +87,12 @@ def test_doors_closed_one_by_one(base: str, kind: str) -> None:
     ids=str,
 )
 def test_every_switch_changes_the_result(switch: dict[str, Any]) -> None:
-    spec = SPECS["continuous"]
-    whole = trained(config("wocar-ppo", kappa_reg=0.3, eps=0.3), spec)
-    assert not same(whole, trained(config("wocar-ppo", kappa_reg=0.3, eps=0.3, **switch), spec))
+    kind = "continuous"
+    whole = trained(config("wocar-ppo", kappa_reg=0.3, eps=0.3), kind)
+    assert not same(whole, trained(config("wocar-ppo", kappa_reg=0.3, eps=0.3, **switch), kind))
 
 
 def test_eps_zero_leaves_nothing_to_regularise() -> None:
-    spec = SPECS["continuous"]
-    for a, b in zip(trained(config("sa-ppo", eps=0.0), spec), trained(config("ppo"), spec), strict=True):
+    kind = "continuous"
+    for a, b in zip(trained(config("sa-ppo", eps=0.0), kind), trained(config("ppo"), kind), strict=True):
         np.testing.assert_allclose(a, b, atol=1e-6)

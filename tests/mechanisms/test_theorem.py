@@ -12,13 +12,14 @@ from wocar.envs.go_home_grid import GoHomeGrid, neighbours
 from wocar.envs.tabular import TabularMDP, optimal_attack, policy_evaluation, policy_iteration, random_mdp
 from wocar.envs.tabular import reachable_actions as reachable
 from wocar.mechanisms.worst_value import worst_attack_backup
+from wocar.types import Array
 
 cases = {"seed": st.integers(0, 2**31), "states": st.integers(2, 7), "actions": st.integers(2, 4)}
 few = settings(max_examples=25)
 
 
 @jax.jit
-def backup(p: jax.Array, r: jax.Array, terminal: jax.Array, gamma: jax.Array, q: jax.Array, mask: jax.Array) -> jax.Array:
+def backup(p: Array, r: Array, terminal: Array, gamma: float, q: Array, mask: Array) -> jax.Array:
     """The expectation over s' of the sampled backup, for all (s, a) at once."""
     worst = worst_action_in_mask(q, mask)
     minimum = jnp.take_along_axis(q, worst[:, None], axis=1)[:, 0]

@@ -21,7 +21,7 @@ class Random:
 
 @dataclass(frozen=True)
 class MaxDiff:
-    """Maximal action difference: Langevin ascent on ||μ(s~) - μ(s)||² (KL of the policies where actions are discrete)."""
+    """Maximal action difference: Langevin ascent on ||μ(s~) - μ(s)||², or on KL where actions are discrete."""
 
     steps: int = 10
     noise: float = 1.0

@@ -8,7 +8,7 @@ from equinox import nn
 
 from wocar.bounds.ball import Ball
 from wocar.bounds.network import Method, network_bounds
-from wocar.bounds.search import ascend
+from wocar.bounds.search import ascend, shrinking
 from wocar.types import Array, Interval
 
 
@@ -42,17 +42,14 @@ def any_action(q_values: Array) -> Array:
 def worst_action_in_box(q: Callable[[Array], Array], start: Array, box: Interval, steps: int = 10) -> Array:
     """The action (B, k) of the box with the least q(action) (B,): projected sign descent from `start`, the best kept.
 
-    The first step crosses the box to the corner the gradient points at, the last one is 1/50 of its width.
+    The first step crosses the box to the corner the gradient points at; the steps then shrink to 1/50 of its width.
     """
-    width = box.upper - box.lower
-
-    def shrinking(k: Array) -> Array:
-        return width * 0.02 ** (k / max(steps - 1, 1))
 
     def project(action: Array) -> Array:
         return jnp.clip(action, box.lower, box.upper)
 
-    return ascend(lambda a: -q(a), project(start), project, steps=steps, step_size=shrinking, keep_best=True)
+    sizes = shrinking(box.upper - box.lower, steps)
+    return ascend(lambda a: -q(a), project(start), project, steps=steps, step_size=sizes, keep_best=True)
 
 
 def worst_action_in_mask(q_values: Array, mask: Array) -> Array:

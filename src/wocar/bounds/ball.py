@@ -19,7 +19,7 @@ class Ball(eqx.Module):
     `eps` is one radius or one per state, and may be traced: a schedule does not recompile. s is within the limits.
     """
 
-    eps: jax.Array = eqx.field(converter=partial(jnp.asarray, dtype=float))
+    eps: Array = eqx.field(converter=partial(jnp.asarray, dtype=float))
     norm: Norm = eqx.field(static=True, default="linf")
     low: Array | float | None = None
     high: Array | float | None = None

@@ -10,6 +10,7 @@ from wocar.bounds.ball import Ball
 from wocar.types import Array, Interval
 
 Objective = Callable[[Array], Array]
+StepSizes = Callable[[Array], Array]
 
 
 def ascend(
@@ -18,7 +19,7 @@ def ascend(
     project: Callable[[Array], Array],
     *,
     steps: int,
-    step_size: float | Array | Callable[[Array], Array],
+    step_size: float | Array | StepSizes,
     direction: Callable[[Array], Array] = jnp.sign,
     key: jax.Array | None = None,
     temperature: float | Array = 1.0,
@@ -57,7 +58,7 @@ def ascend_in_ball(
     start: Array,
     *,
     steps: int,
-    step_size: float | Array | None = None,
+    step_size: float | Array | StepSizes | None = None,
     key: jax.Array | None = None,
     temperature: float | Array = 1.0,
     keep_best: bool = False,
@@ -66,19 +67,22 @@ def ascend_in_ball(
 
     Where the gradient vanishes at the center, start beside it: `ball.scaled(1 / steps).sample_extreme(key, center)`.
     """
-    size = ball.radius(center) / steps if step_size is None else step_size
-
     return ascend(
         objective,
         start,
         lambda x: ball.project(center, x),
         steps=steps,
-        step_size=size,
+        step_size=ball.radius(center) / steps if step_size is None else step_size,
         direction=ball.direction,
         key=key,
         temperature=temperature,
         keep_best=keep_best,
     )
+
+
+def shrinking(width: Array, steps: int) -> StepSizes:
+    """From the whole width to 1/50 of it: ten such steps end where fifty of width / 50 do, or better."""
+    return lambda k: width * 0.02 ** (k / max(steps - 1, 1))
 
 
 def searched_bounds(network: nn.Sequential, ball: Ball, center: Array, steps: int = 10) -> Interval:
@@ -92,9 +96,9 @@ def searched_bounds(network: nn.Sequential, ball: Ball, center: Array, steps: in
         return jnp.take_along_axis(jax.vmap(network)(jnp.asarray(x)), chosen[:, None], axis=1)[:, 0]
 
     def extreme(sign: int) -> Array:
-        step_size = 2.5 * around.radius(states) / steps
+        sizes = shrinking(around.radius(states), steps)
         x = ascend_in_ball(
-            lambda x: sign * output(x), around, states, states, steps=steps, step_size=step_size, keep_best=True
+            lambda x: sign * output(x), around, states, states, steps=steps, step_size=sizes, keep_best=True
         )
         return output(x).reshape(len(center), size)
 

@@ -54,7 +54,9 @@ def main(argv: list[str]) -> int:
         options.bounds,
         on_radius=lambda eps: say(f"estimated at eps {eps:g}"),
     )
-    table = Table(title=f"{options.agent}: discounted return from the start (measured {result['natural_measured']:.1f})")
+    table = Table(
+        title=f"{options.agent}: discounted return from the start (measured {result['natural_measured']:.1f})"
+    )
     for heading in ("eps", "worst-attack value", "gap to natural", "relaxed attack achieves", "estimate / achieved"):
         table.add_column(heading, justify="right")
     for row in result["radii"]:

@@ -29,7 +29,7 @@ def estimate(
     rollout = collect_rollout(agent, steps, seed)
     scale = float(np.std(_discounted(rollout.rewards, rollout.terminated | rollout.truncated))) or 1.0
     starts = _starting_states(agent, seed, episodes)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for eps in [0.0, *radii]:
         critic = fit_worst_value(agent, eps, rollout, scale, rounds, seed, bounds).target
         found = worst_case(agent, critic, eps, bounds)(starts)

@@ -98,7 +98,7 @@ def calibrate(
     while alive.any():
         found = look(agent.normaliser(obs))
         ids = np.flatnonzero(alive).astype(np.int32)
-        step = env.step(found.worst[ids], ids)
+        step = env.step(np.asarray(found.worst)[ids], ids)
         reward = np.zeros(episodes)
         reward[ids] = step.rewards
         rewards.append(reward)

@@ -8,15 +8,23 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import equinox as eqx
+import jax
+import jax.numpy as jnp
 import numpy as np
 
+from wocar.bounds import Ball, action_box, worst_action_in_box
 from wocar.envs import make_env
 from wocar.files import write_json
+from wocar.networks import DuelingActionCritic, GaussianPolicy
 from wocar.training.run_folder import provenance
 
 ENV = "Hopper-v4"
+METHODS = ("ppo", "sa-ppo", "wocar-ppo")
 SB3_SCRIPT = """
 import sys, time
 import gymnasium
@@ -71,6 +79,35 @@ def training(method: str, steps: int) -> dict[str, float]:
     return {"rate": rate, "startup": rows[0]["time"] - start, "peak_mb": peak}
 
 
+def inner_problems(n: int = 2048) -> dict[str, float]:
+    """Milliseconds of CROWN and of the search for the worst action, for n states of Hopper's size."""
+    obs = jnp.asarray(np.random.default_rng(0).standard_normal((n, 11), dtype=np.float32))
+    policy = GaussianPolicy.create(11, 3, jax.random.key(0))
+    critic = DuelingActionCritic.create(11, 3, jax.random.key(1))
+    low, high = -np.ones(3, np.float32), np.ones(3, np.float32)
+    bounds = eqx.filter_jit(lambda policy, obs: action_box(policy.network, Ball(0.075), obs, low, high, "crown"))
+    box = bounds(policy, obs)
+
+    def search(steps: int) -> Callable[[], Any]:
+        worst = eqx.filter_jit(
+            lambda critic, obs: worst_action_in_box(lambda a: critic(obs, a), policy.mode(obs), box, steps)
+        )
+        return lambda: worst(critic, obs)
+
+    jobs = {"crown": lambda: bounds(policy, obs), "search 10": search(10), "search 50": search(50)}
+    return {f"{name} of {n} states ms": _milliseconds(job) for name, job in jobs.items()}
+
+
+def _milliseconds(job: Callable[[], Any], repeats: int = 10) -> float:
+    jax.block_until_ready(job())
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        jax.block_until_ready(job())
+        times.append(time.perf_counter() - start)
+    return 1000 * statistics.median(times)
+
+
 def sb3_rate(steps: int) -> float | None:
     command = [sys.executable, "-c", SB3_SCRIPT, ENV, str(steps)]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -94,14 +131,19 @@ def main() -> None:
     for k in range(options.rounds):
         print(f"round {k + 1} of {options.rounds}", file=sys.stderr, flush=True)
         note("simulator steps/s", bare_rate(60_000))
-        run = training("ppo", options.steps)
-        note("ppo steps/s", run["rate"])
-        note("ppo start-up s", run["startup"])
-        note("ppo peak MB", run["peak_mb"])
+        for method in METHODS:
+            run = training(method, options.steps)
+            note(f"{method} steps/s", run["rate"])
+            note(f"{method} start-up s", run["startup"])
+            note(f"{method} peak MB", run["peak_mb"])
+        for name, value in inner_problems().items():
+            note(name, value)
         note("sb3 ppo steps/s", sb3_rate(10_240))
 
     measured = {name: statistics.median(values) for name, values in rounds.items()}
     ratios = {"ppo / simulator": measured["ppo steps/s"] / measured["simulator steps/s"]}
+    for method in METHODS[1:]:
+        ratios[f"{method} time / ppo time"] = measured["ppo steps/s"] / measured[f"{method} steps/s"]
     if "sb3 ppo steps/s" in measured:
         ratios["ppo / sb3 ppo"] = measured["ppo steps/s"] / measured["sb3 ppo steps/s"]
     for name, value in {**measured, **ratios}.items():

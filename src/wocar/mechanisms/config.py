@@ -15,7 +15,7 @@ class RobustConfig:
     """Share of training over which eps grows linearly from 0."""
     norm: Literal["linf", "l2"] = "linf"
     threat: Literal["observation", "action"] = "observation"
-    """What the attacker moves. Actions: by up to eps, or any discrete one with probability eps; mechanism 3 then rests."""
+    """What the attacker moves: observations; or actions, by up to eps, or to any discrete one with probability eps."""
     reg: bool = True
     """Mechanism 3: keep the policy still inside the ball."""
     kappa_reg: float = 0.1
@@ -35,7 +35,7 @@ class WocarConfig(RobustConfig):
     """Mechanism 2: final weight of the worst-attack value."""
     kappa_schedule: Kind = "linear"
     worst_form: Literal["raw", "baseline", "lambda"] = "raw"
-    """What enters the policy gradient: the worst value, it less its value at the mean action, or its λ-return likewise."""
+    """Of the worst value, what enters the policy gradient: itself, its lead over the mean action, or its λ-return likewise."""
     importance: bool = True
     """Weigh mechanism 3 by state importance."""
     critic_lr: float = 4e-4

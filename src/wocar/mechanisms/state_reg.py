@@ -45,7 +45,7 @@ def categorical_distance_bound(logits: Array, lower: Array, upper: Array) -> jax
 
 
 def state_regularisation(distance: Array, importance: Array) -> jax.Array:
-    """Eq. (6): L_reg = 1/N Σ w(s_t) max_{s~ ∈ B_eps(s_t)} Dist(π(s_t), π(s~)), given the distances at the maximisers."""
+    """Eq. (6): L_reg = 1/N Σ w(s_t) max_{s~ ∈ B_eps(s_t)} Dist(π(s_t), π(s~)), given those maxima."""
     return jnp.mean(importance * distance)
 
 

@@ -54,7 +54,7 @@ class Wocar(NamedTuple):
     def fit(
         self, extra: WocarState, policy: Any, batch: Batch, key: jax.Array, progress: jax.Array
     ) -> tuple[WocarState, Batch, Info]:
-        """Alg. 1, lines 7 to 11: action sets, worst actions, targets, critic; importance and what the policy will need."""
+        """Alg. 1, lines 7 to 11: action sets, worst actions, targets, critic, importance; notes them for the policy."""
         cfg = self.config
         _, batch, info = self.regulariser.fit((), policy, batch, key, progress)
         actions = self.actions.cut(batch.actions)

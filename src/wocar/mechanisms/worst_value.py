@@ -33,7 +33,7 @@ def q_at(critic: Any, obs: Array, actions: Array) -> jax.Array:
 
 
 def worst_attack_backup(rewards: Array, terminated: Array, next_minimum: Array, gamma: float) -> jax.Array:
-    """Eq. (1), sampled: (T Q)(s, a) = r + γ min_{a' ∈ A_adv(s', π)} Q(s', a'), and r alone where s' is terminal. (N,)"""
+    """Eq. (1), sampled: (T Q)(s, a) = r + γ min_{a' ∈ A_adv(s', π)} Q(s', a'), r alone if s' is terminal. (N,)"""
     return rewards + gamma * jnp.where(terminated, 0.0, next_minimum)
 
 

@@ -5,6 +5,7 @@ networks act in NumPy; training recomputes what it needs from the network itself
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -15,7 +16,7 @@ from wocar.networks.layers import forward
 
 HostFunction = Callable[[np.ndarray], np.ndarray]
 
-_HOST = {
+_HOST: dict[Any, Callable[[np.ndarray], np.ndarray]] = {
     jnp.tanh: np.tanh,
     jax.nn.relu: lambda x: np.maximum(x, 0),
     jax.nn.sigmoid: lambda x: 0.5 * (1 + np.tanh(0.5 * x)),  # exp(-x) would overflow

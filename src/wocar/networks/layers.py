@@ -1,6 +1,7 @@
 """Layers: a network is an `equinox.nn.Sequential` of Equinox's own layers, so bounds can walk it."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -20,7 +21,7 @@ def mlp(
 ) -> eqx.nn.Sequential:
     """Dense layers of the given sizes, orthogonal weights, zero biases, an activation between layers."""
     keys = jax.random.split(key, len(sizes) - 1)
-    layers: list[eqx.Module] = []
+    layers: list[Any] = []
     for i, (fan_in, fan_out, k) in enumerate(zip(sizes[:-1], sizes[1:], keys, strict=True)):
         last = i == len(sizes) - 2
         layers.append(orthogonal_linear(fan_in, fan_out, k, head_gain if last else hidden_gain))
@@ -47,6 +48,7 @@ def linear(weight: np.ndarray, bias: np.ndarray) -> eqx.nn.Linear:
 
 def forward(network: eqx.nn.Sequential, x: jax.Array) -> jax.Array:
     """The network on a batch (B, *input) -> (B, *output); dense layers as one matrix product."""
+    layer: Any
     for layer in network.layers:
         x = x @ layer.weight.T + layer.bias if isinstance(layer, eqx.nn.Linear) else jax.vmap(layer)(x)
     return x
@@ -72,7 +74,7 @@ def _describe(layer: eqx.Module) -> dict:
     raise TypeError(f"layer {type(layer).__name__} has no description")
 
 
-def _build(description: dict) -> eqx.Module:
+def _build(description: dict) -> Any:
     kind = description["kind"]
     if kind == "linear":
         return _without_weights(int(description["in"]), int(description["out"]))

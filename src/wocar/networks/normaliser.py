@@ -14,7 +14,7 @@ class RunningNormaliser(NamedTuple):
     mean: np.ndarray
     square: np.ndarray
     """Sum of squared deviations from the mean."""
-    count: float
+    count: float  # type: ignore[assignment]
     clip: float = 10.0
 
     @classmethod

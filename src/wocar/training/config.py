@@ -44,7 +44,7 @@ class RunConfig:
     """Steps between checkpoints. Environments start anew there, so that a resumed run equals an uninterrupted one."""
     threads: int = 2
     """Threads that step the environments."""
-    algorithm: PPOConfig | A2CConfig = PPOConfig()
+    algorithm: PPOConfig | A2CConfig = PPOConfig()  # noqa: RUF009
     robust: WocarConfig | RobustConfig | None = None
 
     def check(self) -> None:
