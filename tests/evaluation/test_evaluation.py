@@ -150,6 +150,7 @@ def test_the_audit_on_disk_says_how_it_was_made(tmp_path: Path, capsys: pytest.C
     [
         (["--episodes", "0"], "--episodes must be positive"),
         (["--seed", "-1"], "--seed must not be negative"),
+        (["--eps", "nan"], "--eps must not be negative"),
         (["--attacks", "laser"], "unknown attack 'laser'"),
         (["--env", "Nowhere-v0"], "unknown environment"),
         (["--env", "Hopper-v4"], "Hopper-v4"),

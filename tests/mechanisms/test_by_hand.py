@@ -12,7 +12,7 @@ from wocar.mechanisms.state_reg import (
     state_regularisation,
 )
 from wocar.mechanisms.worst_policy import mixed_values, robust_advantage, worst_policy_loss
-from wocar.mechanisms.worst_value import discounted_sum, estimation_loss, follow, lambda_targets, worst_attack_backup
+from wocar.mechanisms.worst_value import estimation_loss, follow, worst_attack_backup
 
 
 def test_worst_attack_backup_drops_the_future_of_terminal_steps() -> None:
@@ -22,26 +22,6 @@ def test_worst_attack_backup_drops_the_future_of_terminal_steps() -> None:
 
 def test_estimation_loss_is_the_mean_square() -> None:
     assert estimation_loss(jnp.array([1.0, 2.0]), jnp.array([3.0, 1.0])) == 2.5
-
-
-def test_discounted_sum_against_its_recursion() -> None:
-    rng = np.random.default_rng(0)
-    x, decay = rng.normal(size=9), rng.uniform(size=9) * (rng.uniform(size=9) > 0.3)
-    expected, tail = np.zeros(9), 0.0
-    for t in reversed(range(9)):
-        expected[t] = tail = x[t] + decay[t] * tail
-    np.testing.assert_allclose(discounted_sum(jnp.array(x), jnp.array(decay)), expected, rtol=1e-5)
-
-
-def test_lambda_targets_are_the_backup_at_zero_and_telescope_at_one() -> None:
-    rewards, gamma = jnp.array([1.0, 2.0, 3.0]), 0.5
-    values, last = jnp.array([7.0, 8.0, 9.0]), jnp.array([False, False, True])
-    minimum = jnp.array([8.0, 9.0, 4.0])  # at each next state: the sets hold the taken action alone, then 4 at the end
-    backup = worst_attack_backup(rewards, jnp.zeros(3, bool), minimum, gamma)
-    np.testing.assert_allclose(lambda_targets(backup, values, last, gamma, 0.0), backup)
-    # with nothing to lose inside the sets, λ = 1 is the discounted sum of rewards and the last minimum
-    expected = [1 + 0.5 * (2 + 0.5 * (3 + 0.5 * 4)), 2 + 0.5 * (3 + 0.5 * 4), 3 + 0.5 * 4]
-    np.testing.assert_allclose(lambda_targets(backup, values, last, gamma, 1.0), expected)
 
 
 def test_follow_takes_the_next_step_or_what_was_found_at_the_boundary() -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from wocar.agent import Agent
 from wocar.networks import GaussianPolicy, RunningNormaliser
+from wocar.rollout import Collector, Rollout
 from wocar.training.reward import RewardScaler
-from wocar.training.rollout import Collector, Rollout
 from wocar.types import ActionSpace, EnvSpec, Step, Transitions
 
 SPEC = EnvSpec("Counter", (4,), ActionSpace(1, -np.ones(1, np.float32), np.ones(1, np.float32)))

@@ -104,6 +104,13 @@ def test_episodes_are_counted_though_segments_cut_them(tmp_path: Path) -> None:
     assert 320 - 2 * 100 < counted <= 320
 
 
+def test_without_normalisation_the_agent_sees_the_world_as_it_is(tmp_path: Path) -> None:
+    options = ["--env", "CartPole-v1", "--steps", "64", "--no-normalise-obs", "--no-normalise-reward"]
+    assert train("a2c", tmp_path / "run", *options) == 0
+    raw = np.array([[-300.0, 0.5, 2.0, 1e6]])
+    np.testing.assert_allclose(load_agent(tmp_path / "run" / "agent").normaliser(raw), raw)
+
+
 def test_the_seed_decides_everything(tmp_path: Path) -> None:
     for name, seed, threads in (("a", "1", "1"), ("b", "1", "2"), ("c", "2", "2")):
         options = ["--env", "Hopper-v4", "--steps", "100", "--seed", seed, "--threads", threads]
@@ -232,7 +239,7 @@ def test_a_run_is_never_overwritten(finished: Path, capsys: pytest.CaptureFixtur
         ("ppo", ["--seed", "5"], "seed 0 (asked: 5)"),
         ("ppo", ["--env", "Pendulum-v1"], "env 'CartPole-v1' (asked: 'Pendulum-v1')"),
         ("ppo", ["--steps", "128"], "steps 64 (asked: 128)"),
-        ("ppo", ["--gamma", "0.5"], "gamma"),
+        ("ppo", ["--gamma", "0.5"], "with gamma 0.99 (asked: 0.5); resume"),
         ("a2c", [], "holds a run of ppo, not of a2c"),
     ],
 )
@@ -319,7 +326,7 @@ def test_a_place_that_is_taken_is_told(tmp_path: Path, capsys: pytest.CaptureFix
     (tmp_path / "folder" / "agent" / "diary").write_text("mine")
     assert train("ppo", tmp_path / "folder", "--env", "CartPole-v1", "--steps", "64") == 2
     assert "other files" in one_line(capsys)
-    assert (tmp_path / "folder" / "agent" / "diary").read_text() == "mine"
+    assert contents(tmp_path / "folder") == {"agent/diary": b"mine"}
 
 
 @pytest.mark.parametrize(

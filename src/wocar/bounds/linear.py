@@ -65,7 +65,13 @@ def _bounds(network: nn.Sequential, ball: Ball, center: Array, follow_neurons: b
 
 
 def _states_at_once(network: nn.Sequential, center: Array, follow_neurons: bool) -> int:
-    """As many as keep the rows on their way back within the processor's cache."""
+    """As many as keep the rows on their way back within the processor's cache.
+
+    All (0) where there are convolutions: inside a loop XLA does not hand them to its fast kernels, and they take ten
+    times as long.
+    """
+    if any(isinstance(layer, nn.Conv2d) for layer in network.layers):
+        return 0
     x = jax.ShapeDtypeStruct(center.shape[1:], center.dtype)
     sizes = [x.size]
     for layer in network.layers:

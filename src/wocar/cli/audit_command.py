@@ -49,7 +49,7 @@ def main(argv: list[str]) -> int:
         raise UserError(f"cannot write {options.json}: its folder does not exist")
     agent = load_run_agent(options.agent)
     eps = options.eps if options.eps is not None else default_eps(agent)
-    if eps < 0:
+    if not eps >= 0:
         raise UserError(f"--eps must not be negative, not {eps}")
     result = audit(agent, options.attacks.split(","), eps, options.episodes, options.seed, options.env)
     table = Table(title=f"{options.agent}: {agent.meta.get('method', 'agent')} on {options.env or agent.spec.id}")

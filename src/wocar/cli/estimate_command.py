@@ -23,9 +23,9 @@ class EstimateOptions:
     """A run folder or an agent folder."""
     eps: tuple[float, ...] = ()
     """Radii of the ball; by default that of the agent's training or of the paper."""
-    steps: int = 20_000
+    steps: int = 10_000
     """Steps of the policy's own rollouts."""
-    rounds: int = 60
+    rounds: int = 300
     """Fits of the worst critic, each to targets from the one before."""
     bounds: Method = "crown"
     episodes: int = 50
@@ -40,7 +40,7 @@ def main(argv: list[str]) -> int:
     for name in ("steps", "rounds", "episodes"):
         if getattr(options, name) <= 0:
             raise UserError(f"--{name} must be positive, not {getattr(options, name)}")
-    if any(eps < 0 for eps in options.eps):
+    if not all(eps >= 0 for eps in options.eps):
         raise UserError("--eps must not be negative")
     agent = load_run_agent(options.agent)
     radii = list(options.eps) or [default_eps(agent)]

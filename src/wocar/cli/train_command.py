@@ -5,9 +5,13 @@ import sys
 import time
 from pathlib import Path
 
-from wocar.cli.options import parse, peek
+from wocar.agent import Agent
+from wocar.cli.options import parse, peek, say
 from wocar.envs import env_spec
+from wocar.evaluation.worst_case import calibrate
 from wocar.experiments.presets import METHODS, default_config, make_algorithm
+from wocar.files import write_json
+from wocar.mechanisms.config import WocarConfig
 from wocar.training.config import RunConfig
 from wocar.training.loop import train
 from wocar.training.run_folder import load_config
@@ -27,11 +31,24 @@ def main(argv: list[str]) -> int:
     config.check()
     spec = env_spec(config.env)
     agent = train(config, make_algorithm(config, spec), spec)
+    if isinstance(config.robust, WocarConfig):
+        _calibrate(agent, config, config.robust)
     minutes = (time.monotonic() - start) / 60
     print(
         f"agent in {config.out / 'agent'} after {agent.meta['steps']:,} steps ({minutes:.1f} minutes)", file=sys.stderr
     )
     return 0
+
+
+def _calibrate(agent: Agent, config: RunConfig, robust: WocarConfig) -> None:
+    """What the worst critic foretells, beside what an attacker who plays its worst actions achieves."""
+    eps, scale = robust.eps, agent.meta["reward_std"]
+    check = calibrate(agent, agent.critics["worst"], eps, scale, config.seed, robust)
+    write_json(config.out / "calibration.json", {"eps": eps, "ratio": check.ratio, **check._asdict()})
+    say(
+        f"the worst critic foretells a discounted return of {check.estimate:.1f}; "
+        f"an attacker who replaces actions inside the sets achieves {check.achieved:.1f}"
+    )
 
 
 def _default(method: str, options: list[str]) -> RunConfig:

@@ -1,14 +1,16 @@
 """`wocar estimate`: natural value, worst-attack value and the gap between them, without an attacker."""
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from wocar.agent import Agent
+from wocar.bounds import Method
 from wocar.envs import make_env
 from wocar.evaluation.episodes import EVALUATION_STREAM, run_episodes
-from wocar.evaluation.worst_case import GAMMA, calibrate, collect_rollout, fit_worst_value, worst_case
+from wocar.evaluation.worst_case import FIT, GAMMA, calibrate, collect_rollout, fit_worst_value, worst_case
 
 
 def estimate(
@@ -18,7 +20,7 @@ def estimate(
     rounds: int,
     seed: int,
     episodes: int = 50,
-    bounds: Any = "crown",
+    bounds: Method = "crown",
     on_radius: Callable[[float], None] | None = None,
 ) -> dict[str, Any]:
     """Discounted values of the deterministic policy from its starting states, in units of return.
@@ -28,12 +30,13 @@ def estimate(
     """
     rollout = collect_rollout(agent, steps, seed)
     scale = float(np.std(_discounted(rollout.rewards, rollout.terminated | rollout.truncated))) or 1.0
+    config = dataclasses.replace(FIT, bounds=bounds)
     starts = _starting_states(agent, seed, episodes)
     rows: list[dict[str, Any]] = []
     for eps in [0.0, *radii]:
-        critic = fit_worst_value(agent, eps, rollout, scale, rounds, seed, bounds).target
-        found = worst_case(agent, critic, eps, bounds)(starts)
-        check = calibrate(agent, critic, eps, scale, seed)
+        critic = fit_worst_value(agent, eps, rollout, scale, rounds, seed, config).target
+        found = worst_case(agent, critic, eps, config)(starts)
+        check = calibrate(agent, critic, eps, scale, seed, config)
         rows.append(
             {
                 "eps": eps,

@@ -23,6 +23,10 @@ from wocar.types import Batch, Transitions
 
 GAMMA = 0.99
 ROLLOUT_STREAM = 2_000_000
+STEPS_PER_ROUND = 60
+"""Gradient steps between two backups, at least: the target then follows to within a few percent."""
+FIT = WocarConfig(reg=False, kappa_wst=0.0, critic_lr=1e-3, critic_epochs=2, critic_tau=0.05, importance=False)
+"""Settings for the worst critic of a fixed policy: mechanism 1 alone, one-step backups, many rounds."""
 
 
 class Calibration(NamedTuple):
@@ -52,15 +56,24 @@ def collect_rollout(agent: Agent, steps: int, seed: int, n_envs: int = 16) -> Tr
 
 
 def fit_worst_value(
-    agent: Agent, eps: float, rollout: Transitions, scale: float, rounds: int, seed: int, bounds: Any = "crown"
+    agent: Agent,
+    eps: float,
+    rollout: Transitions,
+    scale: float,
+    rounds: int,
+    seed: int,
+    config: WocarConfig = FIT,
+    gamma: float = GAMMA,
 ) -> WorstCritic:
-    """The worst critic of the agent's deterministic policy at a constant radius, in rewards divided by `scale`."""
-    spec, n = agent.spec, rollout.rewards.size
-    config = WocarConfig(
-        bound_eps=eps, bounds=bounds, reg=False, kappa_wst=0.0, critic_lr=1e-3, critic_minibatches=max(1, n // 256)
-    )
-    config = dataclasses.replace(config, critic_epochs=2, critic_tau=0.02)
-    objective = Wocar(config, spec.actions, GAMMA)
+    """The worst critic of the agent's deterministic policy at a constant radius, in rewards divided by `scale`.
+
+    Each round is one worst-attack backup of all transitions: some multiples of 1 / (1 - gamma) of them are needed.
+    """
+    spec = agent.spec
+    parts = max(1, rollout.rewards.size // 256)
+    epochs = max(config.critic_epochs, STEPS_PER_ROUND // parts)
+    config = dataclasses.replace(config, bound_eps=eps, critic_minibatches=parts, critic_epochs=epochs)
+    objective = Wocar(config, spec.actions, gamma)
     create = DiscreteCritic.create if spec.actions.discrete else DuelingActionCritic.create
     key = jax.random.key(seed)
     extra = objective.init(create(spec.obs_shape[0], spec.actions.size, key))
@@ -71,9 +84,8 @@ def fit_worst_value(
     return extra.worst
 
 
-def worst_case(agent: Agent, critic: Any, eps: float, bounds: Any = "crown") -> Callable[[np.ndarray], SetMinimum]:
+def worst_case(agent: Agent, critic: Any, eps: float, config: WocarConfig = FIT) -> Callable[[np.ndarray], SetMinimum]:
     """The critic's minimum over the actions an attacker can cause, at normalised observations."""
-    config = WocarConfig(bounds=bounds)
     frozen = WorstCritic(critic, critic, ())
 
     @eqx.filter_jit
@@ -84,14 +96,21 @@ def worst_case(agent: Agent, critic: Any, eps: float, bounds: Any = "crown") -> 
 
 
 def calibrate(
-    agent: Agent, critic: Any, eps: float, scale: float, seed: int, episodes: int = 16, horizon: int = 300
+    agent: Agent,
+    critic: Any,
+    eps: float,
+    scale: float,
+    seed: int,
+    config: WocarConfig = FIT,
+    episodes: int = 16,
+    horizon: int = 300,
 ) -> Calibration:
     """Let the relaxed attacker replace every action by the critic's minimiser inside the set; compare what it causes
     with what the critic foretold at the same states. States less than `horizon` steps before a time limit are left out,
     since their future is cut off.
     """
     env = make_env(agent.spec.id, episodes, seed, stream=EVALUATION_STREAM)
-    look = worst_case(agent, critic, eps)
+    look = worst_case(agent, critic, eps, config)
     obs, alive = env.reset(), np.ones(episodes, bool)
     truncated = np.zeros(episodes, bool)
     rewards, values, drops, live = [], [], [], []

@@ -35,7 +35,7 @@ ROBUST_TASKS: Settings = {"Ant": {"kappa_reg": 0.003}}
 WOCAR_TASKS: Settings = {
     "Ant": {"critic_lr": 3e-5, "kappa_wst": 0.5, "kappa_schedule": "cubic"},
 }
-REFERENCE: dict[str, Any] = {"bounds": "ibp", "bound_eps": 0.01, "importance": False, "critic_lambda": 0.0}
+REFERENCE: dict[str, Any] = {"bounds": "ibp", "bound_eps": 0.01, "importance": False}
 """The released code's choices, with its bounds done right."""
 REFERENCE_TASKS: Settings = {
     "Walker2d": {"kappa_wst": 0.512, "kappa_schedule": "cubic"},

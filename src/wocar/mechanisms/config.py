@@ -23,6 +23,8 @@ class RobustConfig:
     reg_steps: int = 10
     reg_search: Literal["iteration", "minibatch"] = "iteration"
     """Search the perturbations once per iteration, or anew in every minibatch (as published; slower)."""
+    reg_std: bool = True
+    """Let the regulariser move a Gaussian's σ too (as published): it then buys distance by noise."""
 
 
 @dataclass(frozen=True)
@@ -34,14 +36,13 @@ class WocarConfig(RobustConfig):
     kappa_wst: float = 0.8
     """Mechanism 2: final weight of the worst-attack value."""
     kappa_schedule: Kind = "linear"
-    worst_form: Literal["raw", "baseline", "lambda"] = "raw"
-    """Of the worst value, what enters the policy gradient: itself, its lead over the mean action, or its λ-return likewise."""
+    worst_form: Literal["raw", "baseline", "td"] = "raw"
+    """What enters the policy gradient: the worst value, its lead over the mean action's, or its one-step target's."""
     importance: bool = True
     """Weigh mechanism 3 by state importance."""
     critic_lr: float = 4e-4
     critic_epochs: int = 10
     critic_minibatches: int = 32
-    critic_lambda: float = 0.9
     critic_tau: float = 0.005
     search_steps: int = 10
     """Descent steps to the worst action."""

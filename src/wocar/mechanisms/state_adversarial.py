@@ -51,7 +51,9 @@ class StateAdversarial(NamedTuple):
             perturbed = batch.notes.get("perturbed")
             if perturbed is None:
                 perturbed = self._search(policy, batch.obs, key, progress)
-            distance = policy_distance(policy, jax.lax.stop_gradient(head), policy.head(perturbed))
+            distance = policy_distance(
+                policy, jax.lax.stop_gradient(head), policy.head(perturbed), detach_std=not cfg.reg_std
+            )
         importance = batch.notes.get("importance", jnp.ones(()))
         return cfg.kappa_reg * state_regularisation(distance, importance)
 

@@ -49,11 +49,14 @@ def state_regularisation(distance: Array, importance: Array) -> jax.Array:
     return jnp.mean(importance * distance)
 
 
-def policy_distance(policy: Any, head: Array, other: Array, unit_std: bool = False) -> jax.Array:
+def policy_distance(
+    policy: Any, head: Array, other: Array, unit_std: bool = False, detach_std: bool = False
+) -> jax.Array:
     """The distance of a policy's kind between two of its outputs; `unit_std` ignores a Gaussian's σ."""
     if policy.discrete:
         return categorical_distance(head, other)
-    return gaussian_distance(head, other, jnp.zeros(()) if unit_std else policy.log_std)
+    log_std = jnp.zeros(()) if unit_std else policy.log_std
+    return gaussian_distance(head, other, jax.lax.stop_gradient(log_std) if detach_std else log_std)
 
 
 def policy_distance_bound(policy: Any, head: Array, lower: Array, upper: Array) -> jax.Array:

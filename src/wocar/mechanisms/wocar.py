@@ -17,7 +17,6 @@ from wocar.mechanisms.worst_value import (
     boundaries,
     fit_worst_critic,
     follow,
-    lambda_targets,
     q_at,
     worst_attack_backup,
 )
@@ -65,9 +64,7 @@ class Wocar(NamedTuple):
         here = found.value[:n]
         next_minimum = follow(here, batch.last, ends, found.value[n:])
 
-        backup = worst_attack_backup(batch.rewards, batch.terminated, next_minimum, self.gamma)
-        before = q_at(extra.worst.target, batch.obs, actions)
-        targets = lambda_targets(backup, before, batch.last, self.gamma, cfg.critic_lambda)
+        targets = worst_attack_backup(batch.rewards, batch.terminated, next_minimum, self.gamma)
         critic, loss = fit_worst_critic(
             extra.worst,
             batch.obs,
@@ -82,7 +79,7 @@ class Wocar(NamedTuple):
 
         at_mode = q_at(critic.target, batch.obs, found.mode[:n])
         after = q_at(critic.target, batch.obs, actions)
-        term = {"raw": after, "baseline": after - at_mode, "lambda": targets - at_mode}[cfg.worst_form]
+        term = {"raw": after, "baseline": after - at_mode, "td": targets - at_mode}[cfg.worst_form]
         notes = dict(batch.notes, worst=term)
         w = state_importance(batch.value, here)
         if cfg.importance:

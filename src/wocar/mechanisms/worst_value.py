@@ -37,26 +37,6 @@ def worst_attack_backup(rewards: Array, terminated: Array, next_minimum: Array, 
     return rewards + gamma * jnp.where(terminated, 0.0, next_minimum)
 
 
-def lambda_targets(backup: Array, values: Array, last: Array, gamma: float, lam: float) -> jax.Array:
-    """y_t = Q_t + Σ_k (γλ)^k (T Q - Q)_{t+k} along each trajectory: the backup, carried over many steps. (N,)
-
-    Departs from the paper, which backs up one step (λ = 0): the fixed point is the same, the news travels faster.
-    Steps lie one after the other; `last` marks those after which a trajectory does not go on.
-    """
-    decay = jnp.where(last, 0.0, gamma * lam)
-    return values + discounted_sum(backup - values, decay)
-
-
-def discounted_sum(x: Array, decay: Array) -> jax.Array:
-    """S_t = x_t + decay_t S_{t+1}, S = 0 past the end; in logarithmic depth. (N,)"""
-
-    def combine(later: tuple[Array, Array], sooner: tuple[Array, Array]) -> tuple[Array, Array]:
-        return later[0] * sooner[0], sooner[1] + sooner[0] * later[1]
-
-    _, sums = jax.lax.associative_scan(combine, (decay, x), reverse=True)
-    return sums
-
-
 def boundaries(batch: Batch) -> jax.Array:
     """Where a trajectory stops but its value goes on (time limit, end of the rollout), in a fixed number of slots.
 

@@ -48,9 +48,11 @@ def linear(weight: np.ndarray, bias: np.ndarray) -> eqx.nn.Linear:
 
 def forward(network: eqx.nn.Sequential, x: jax.Array) -> jax.Array:
     """The network on a batch (B, *input) -> (B, *output); dense layers as one matrix product."""
-    layer: Any
     for layer in network.layers:
-        x = x @ layer.weight.T + layer.bias if isinstance(layer, eqx.nn.Linear) else jax.vmap(layer)(x)
+        if isinstance(layer, eqx.nn.Linear) and layer.bias is not None:
+            x = x @ layer.weight.T + layer.bias
+        else:
+            x = jax.vmap(layer)(x)
     return x
 
 

@@ -57,7 +57,7 @@ class RunConfig:
         if min(self.algorithm.hidden, default=1) <= 0:
             raise UserError(f"--hidden must be positive, not {self.algorithm.hidden}")
         batch = self.batch_steps
-        if self.robust is not None and self.robust.eps < 0:
+        if self.robust is not None and not self.robust.eps >= 0:
             raise UserError(f"--eps must not be negative, not {self.robust.eps}")
         parts = getattr(self.algorithm, "minibatches", 1)
         if not 0 < parts <= batch:

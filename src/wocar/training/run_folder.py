@@ -38,37 +38,33 @@ class RunFolder:
 
     def open(self, config: RunConfig) -> None:
         """Take the folder for this run: a new one, or on --resume the one that holds it."""
-        exists = (self.path / "run.json").exists()
-        if exists and not config.resume:
-            raise UserError(f"{self.path} already holds a run; go on with --resume or choose another --out")
+        self._refuse_taken(config)
         with one_line_errors("write", self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock = open(self.path / ".lock", "w")  # noqa: SIM115  held until the process ends
         try:
-            self._take(config, exists)
-        except BaseException:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._refuse_taken(config)  # somebody may have come and gone meanwhile
+        except OSError:
+            self.close()
+            raise UserError(f"another process is training in {self.path}") from None
+        except UserError:
             self.close()
             raise
+        if not (self.path / "run.json").exists():
+            write_json(self.path / "run.json", {"config": to_json(config), **provenance()})
 
-    def _take(self, config: RunConfig, exists: bool) -> None:
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # type: ignore[arg-type]
-        except OSError:
-            raise UserError(f"another process is training in {self.path}") from None
-        if exists:
-            self._check_same(config)
-            return
-        foreign = {p.name for p in self.path.iterdir()} - {".lock", "run.json.partial"}
-        if foreign:
+    def _refuse_taken(self, config: RunConfig) -> None:
+        """A UserError where the folder holds anything but this run."""
+        if (self.path / "run.json").exists():
+            if not config.resume:
+                raise UserError(f"{self.path} already holds a run; go on with --resume or choose another --out")
+            old, new = _flat(to_json(load_config(self.path))), _flat(to_json(config))
+            pairs = ", ".join(f"{k} {old[k]!r} (asked: {new.get(k)!r})" for k in old if old[k] != new.get(k))
+            if pairs:
+                raise UserError(f"{self.path} was started with {pairs}; resume it as it was, or choose another --out")
+        elif self.path.is_dir() and (foreign := {p.name for p in self.path.iterdir()} - {".lock", "run.json.partial"}):
             raise UserError(f"{self.path} holds other files ({min(foreign)}) and no run; choose another --out")
-        write_json(self.path / "run.json", {"config": to_json(config), **provenance()})
-
-    def _check_same(self, config: RunConfig) -> None:
-        old, new = to_json(load_config(self.path)), to_json(config)
-        changed = [k for k in old if old[k] != new.get(k)]
-        if changed:
-            pairs = ", ".join(f"{k} {old[k]!r} (asked: {new.get(k)!r})" for k in changed)
-            raise UserError(f"{self.path} was started with {pairs}; resume it as it was, or choose another --out")
 
     def close(self) -> None:
         if self._lock:
@@ -121,6 +117,12 @@ class RunFolder:
     def log(self, row: dict[str, Any]) -> None:
         with one_line_errors("write", self.metrics_file), open(self.metrics_file, "a") as file:
             file.write(json.dumps({k: None if not np.isfinite(v) else v for k, v in row.items()}) + "\n")
+
+
+def _flat(data: dict[str, Any]) -> dict[str, Any]:
+    """Nested settings beside the others, as on the command line."""
+    nested = {k: v for part in data.values() if isinstance(part, dict) for k, v in part.items()}
+    return {k: v for k, v in data.items() if not isinstance(v, dict)} | nested
 
 
 def load_config(path: Path) -> RunConfig:

@@ -1,3 +1,0 @@
-from wocar.rollout import Collector, Rollout
-
-__all__ = ["Collector", "Rollout"]

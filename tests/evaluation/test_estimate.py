@@ -1,0 +1,77 @@
+"""The worst-attack value of a fixed policy, against the exact answer where one is known."""
+
+import json
+from pathlib import Path
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from wocar.agent import Agent
+from wocar.bounds import Ball, action_mask
+from wocar.cli import main
+from wocar.envs import env_spec
+from wocar.envs.tabular import TabularMDP, policy_evaluation, worst_value_iteration, worst_values
+from wocar.evaluation.worst_case import calibrate, collect_rollout, fit_worst_value, worst_case
+from wocar.networks import CategoricalPolicy, GaussianPolicy, RunningNormaliser
+from wocar.networks.layers import linear
+from wocar.types import ActionSpace, EnvSpec, Transitions
+
+EPS = 0.05
+
+
+def grid_agent() -> Agent:
+    spec = env_spec("GoHomeGrid-v0")
+    policy = CategoricalPolicy.create(spec.obs_shape[0], spec.actions.size, jax.random.key(4), (16,))
+    return Agent(spec, RunningNormaliser.create(spec.obs_shape, np.inf), policy)
+
+
+def test_the_fitted_critic_finds_the_exact_worst_value() -> None:
+    """Two states, two actions that lead to them; in state 0 the policy can be tricked into either action."""
+    rewards, gamma = np.array([[1.0, 0.0], [0.5, -1.0]]), 0.8
+    network = eqx.nn.Sequential([linear(np.array([[0.0], [1.0]]), np.array([0.0, 0.97]))])
+    spec = EnvSpec("two-states", (1,), ActionSpace(2))
+    agent = Agent(spec, RunningNormaliser.create((1,), np.inf), CategoricalPolicy(network))
+    states = np.array([[-1.0], [1.0]], np.float32)
+    mask = np.asarray(action_mask(network, Ball(EPS), jnp.asarray(states), "crown"))
+    assert mask.tolist() == [[True, True], [False, True]]
+    leads_to = np.broadcast_to(np.eye(2), (2, 2, 2))
+    mdp = TabularMDP(leads_to, rewards, gamma, np.zeros(2, bool))
+    exact = worst_value_iteration(mdp, mask)
+
+    actions = np.random.default_rng(0).integers(0, 2, (1, 400)).astype(np.int32)
+    path = np.concatenate([[[0]], actions], axis=1)
+    here, there = path[:, :-1], path[:, 1:]
+    ends = np.zeros((1, 400), bool)
+    rollout = Transitions(states[here], actions, rewards[here, actions].astype(np.float32), states[there], ends, ends)
+    critic = fit_worst_value(agent, EPS, rollout, scale=1.0, rounds=80, seed=0, gamma=gamma).target
+    np.testing.assert_allclose(critic(jnp.asarray(states)), exact, atol=0.05)
+    np.testing.assert_allclose(worst_case(agent, critic, EPS)(states).value, worst_values(exact, mask), atol=0.05)
+    natural = fit_worst_value(agent, 0.0, rollout, scale=1.0, rounds=80, seed=0, gamma=gamma).target
+    values = worst_case(agent, natural, 0.0)(states).value
+    np.testing.assert_allclose(values, policy_evaluation(mdp, np.array([0, 1])), atol=0.05)
+    assert values[0] > exact.max() + 1
+
+
+def test_calibration_of_a_critic_that_knows_nothing_is_far_off() -> None:
+    spec = env_spec("Pendulum-v1")
+    policy = GaussianPolicy.create(3, 1, jax.random.key(0), (8,))
+    agent = Agent(spec, RunningNormaliser.create((3,), np.inf), policy)
+    rollout = collect_rollout(agent, 256, seed=0, n_envs=4)
+    critic = fit_worst_value(agent, 0.1, rollout, scale=100.0, rounds=1, seed=0).target
+    check = calibrate(agent, critic, 0.1, 100.0, seed=0, episodes=2, horizon=50)
+    assert check.achieved < -100 and abs(check.ratio - 1) > 0.5
+
+
+def test_the_command_reports_every_radius(tmp_path: Path) -> None:
+    agent = grid_agent()
+    agent.save(tmp_path / "agent")
+    words = [str(tmp_path / "agent"), "--eps", "0.05", "0.1", "--steps", "320", "--rounds", "2", "--episodes", "4"]
+    try:
+        main(["estimate", *words, "--json", str(tmp_path / "out.json")])
+    except SystemExit as stop:
+        assert not stop.code
+    data = json.loads((tmp_path / "out.json").read_text())
+    assert [row["eps"] for row in data["radii"]] == [0.0, 0.05, 0.1]
+    assert data["radii"][0]["gap"] == 0.0 and np.isfinite(data["natural_measured"])
