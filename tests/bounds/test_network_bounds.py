@@ -107,6 +107,15 @@ def test_a_batch_of_any_size_is_its_states_one_by_one(build_dense, monkeypatch) 
         np.testing.assert_allclose([side[i] for side in together], [side[0] for side in alone], atol=1e-5)
 
 
+def test_a_pixel_seen_twice_counts_twice() -> None:
+    """A 1 x 3 kernel of ones over two pixels, replicated at the edges: 2x + y, so an l_2 ball reaches sqrt(5) eps."""
+    conv = nn.Conv2d(1, 1, (1, 3), padding=((0, 0), (1, 1)), padding_mode="REPLICATE", key=jax.random.key(0))
+    conv = eqx.tree_at(lambda x: (x.weight, x.bias), conv, (jnp.ones((1, 1, 1, 3)), jnp.zeros((1, 1, 1))))
+    for method in OUTSIDE:
+        box = bounds(nn.Sequential([conv]), Ball(1.0, "l2"), jnp.zeros((1, 1, 1, 2)), method)
+        assert (box.upper >= 5**0.5 - 1e-6).all()
+
+
 def test_unknown_layers_and_methods_are_named(build_dense) -> None:
     network = nn.Sequential([nn.Linear(2, 2, key=jax.random.key(0)), nn.Lambda(jnp.cos)])
     for method in OUTSIDE:

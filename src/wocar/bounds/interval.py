@@ -33,7 +33,8 @@ def step(layer: Any, box: Interval) -> Interval:
 def first_step(layer: Any, ball: Ball, state: Array) -> Interval:
     """Bounds of a layer that sees the ball itself: for l_2 each output reaches as far as its weights are long."""
     box = step(layer, ball.interval(state))
-    if ball.norm == "linf" or RULES[kind(layer)] is not _weighted:
+    reuses_pixels = getattr(layer, "padding_mode", "ZEROS") != "ZEROS"
+    if ball.norm == "linf" or RULES[kind(layer)] is not _weighted or reuses_pixels:
         return box
     output, reach = layer(state), ball.eps * _row_lengths(layer, state)
     return intersect(box, Interval(output - reach, output + reach))

@@ -12,6 +12,7 @@ from wocar.evaluation.worst_case import calibrate
 from wocar.experiments.presets import METHODS, default_config, make_algorithm
 from wocar.files import write_json
 from wocar.mechanisms.config import WocarConfig
+from wocar.networks import TwinCritic
 from wocar.training.config import RunConfig
 from wocar.training.loop import train
 from wocar.training.run_folder import load_config
@@ -43,7 +44,8 @@ def main(argv: list[str]) -> int:
 def _calibrate(agent: Agent, config: RunConfig, robust: WocarConfig) -> None:
     """What the worst critic foretells, beside what an attacker who plays its worst actions achieves."""
     eps, scale = robust.eps, agent.meta["reward_std"]
-    check = calibrate(agent, agent.critics["worst"], eps, scale, config.seed, robust)
+    critic = TwinCritic(agent.critics["worst"], agent.critics["worst-twin"])
+    check = calibrate(agent, critic, eps, scale, config.seed, robust)
     write_json(config.out / "calibration.json", {"eps": eps, "ratio": check.ratio, **check._asdict()})
     say(
         f"the worst critic foretells a discounted return of {check.estimate:.1f}; "

@@ -17,7 +17,7 @@ from wocar.mechanisms.config import WocarConfig
 from wocar.mechanisms.wocar import Wocar
 from wocar.mechanisms.worst_set import SetMinimum, set_minimum
 from wocar.mechanisms.worst_value import WorstCritic
-from wocar.networks import DiscreteCritic, DuelingActionCritic
+from wocar.networks import DiscreteCritic, DuelingActionCritic, TwinCritic
 from wocar.rollout import Collector
 from wocar.types import Batch, Transitions
 
@@ -74,9 +74,10 @@ def fit_worst_value(
     epochs = max(config.critic_epochs, STEPS_PER_ROUND // parts)
     config = dataclasses.replace(config, bound_eps=eps, critic_minibatches=parts, critic_epochs=epochs)
     objective = Wocar(config, spec.actions, gamma)
-    create = DiscreteCritic.create if spec.actions.discrete else DuelingActionCritic.create
+    kind: Any = DiscreteCritic if spec.actions.discrete else DuelingActionCritic
     key = jax.random.key(seed)
-    extra = objective.init(create(spec.obs_shape[0], spec.actions.size, key))
+    twins = (kind.create(spec.obs_shape[0], spec.actions.size, k) for k in jax.random.split(key))
+    extra = objective.init(TwinCritic(*twins))
     batch = _as_batch(rollout, scale)
     fit = eqx.filter_jit(objective.fit)
     for k in range(rounds):

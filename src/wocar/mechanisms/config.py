@@ -41,8 +41,8 @@ class WocarConfig(RobustConfig):
     importance: bool = True
     """Weigh mechanism 3 by state importance."""
     critic_lr: float = 4e-4
-    critic_epochs: int = 10
+    critic_epochs: int = 5
     critic_minibatches: int = 32
-    critic_tau: float = 0.005
+    critic_tau: float = 0.01
     search_steps: int = 10
     """Descent steps to the worst action."""

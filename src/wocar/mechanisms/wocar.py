@@ -29,7 +29,7 @@ class WocarState(NamedTuple):
 
     @property
     def critics(self) -> dict[str, Any]:
-        return {"worst": self.worst.target}
+        return dict(zip(("worst", "worst-twin"), self.worst.target.members, strict=True))
 
 
 class Wocar(NamedTuple):

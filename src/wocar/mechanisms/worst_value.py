@@ -57,6 +57,12 @@ def estimation_loss(values: Array, targets: Array) -> jax.Array:
     return jnp.mean((targets - values) ** 2)
 
 
+def members_loss(critic: Any, obs: Array, actions: Array, targets: Array) -> jax.Array:
+    """The estimation loss of a critic, or the sum of its members'."""
+    members = getattr(critic, "members", (critic,))
+    return sum((estimation_loss(q_at(member, obs, actions), targets) for member in members), jnp.zeros(()))
+
+
 def fit_worst_critic(
     critic: WorstCritic,
     obs: Array,
@@ -76,7 +82,7 @@ def fit_worst_critic(
     def minibatch(carry: Any, part: tuple[Array, Array, Array]) -> tuple[Any, jax.Array]:
         online, target, opt = carry
         s, a, y = part
-        loss, grads = jax.value_and_grad(lambda p: estimation_loss(q_at(eqx.combine(p, static), s, a), y))(online)
+        loss, grads = jax.value_and_grad(lambda p: members_loss(eqx.combine(p, static), s, a, y))(online)
         direction, opt = _ADAM.update(grads, opt)
         online = jax.tree.map(lambda p, d: p - lr * d, online, direction)
         target = jax.tree.map(lambda t, p: t + tau * (p - t), target, online)

@@ -1,6 +1,6 @@
 """Networks as plain Equinox pytrees: MLPs, policies, critics, and the observation normaliser."""
 
-from wocar.networks.critics import ActionCritic, DiscreteCritic, DuelingActionCritic, ValueCritic
+from wocar.networks.critics import ActionCritic, DiscreteCritic, DuelingActionCritic, TwinCritic, ValueCritic
 from wocar.networks.host import host_function
 from wocar.networks.layers import forward, mlp
 from wocar.networks.normaliser import RunningNormaliser
@@ -14,6 +14,7 @@ __all__ = [
     "GaussianPolicy",
     "Policy",
     "RunningNormaliser",
+    "TwinCritic",
     "ValueCritic",
     "forward",
     "host_function",

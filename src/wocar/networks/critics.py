@@ -1,5 +1,7 @@
 """Critics over normalised observations, batch first."""
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -65,3 +67,20 @@ class DuelingActionCritic(eqx.Module):
 
     def __call__(self, obs: jax.Array, actions: jax.Array) -> jax.Array:
         return forward(self.state, obs)[:, 0] + forward(self.action, jnp.concatenate([obs, actions], axis=-1))[:, 0]
+
+
+class TwinCritic(eqx.Module):
+    """Two critics of one kind, whose value is the larger of theirs: a minimum over actions finds what both agree on.
+
+    One critic alone is lowest where it errs most, and backing that up makes the error grow.
+    """
+
+    one: Any
+    other: Any
+
+    @property
+    def members(self) -> tuple[Any, Any]:
+        return self.one, self.other
+
+    def __call__(self, *inputs: jax.Array) -> jax.Array:
+        return jnp.maximum(self.one(*inputs), self.other(*inputs))

@@ -6,7 +6,14 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from wocar.networks import CategoricalPolicy, DiscreteCritic, DuelingActionCritic, GaussianPolicy, ValueCritic
+from wocar.networks import (
+    CategoricalPolicy,
+    DiscreteCritic,
+    DuelingActionCritic,
+    GaussianPolicy,
+    TwinCritic,
+    ValueCritic,
+)
 from wocar.training.gae import gae
 from wocar.types import Batch, EnvSpec, Transitions, UserError
 
@@ -34,11 +41,9 @@ def create_networks(
     return GaussianPolicy.create(size, spec.actions.size, policy_key, hidden, init_std), value
 
 
-def create_worst_critic(spec: EnvSpec, key: jax.Array, hidden: tuple[int, ...]) -> DuelingActionCritic | DiscreteCritic:
-    size = spec.obs_shape[0]
-    if spec.actions.discrete:
-        return DiscreteCritic.create(size, spec.actions.size, key, hidden)
-    return DuelingActionCritic.create(size, spec.actions.size, key, hidden)
+def create_worst_critic(spec: EnvSpec, key: jax.Array, hidden: tuple[int, ...]) -> TwinCritic:
+    kind: Any = DiscreteCritic if spec.actions.discrete else DuelingActionCritic
+    return TwinCritic(*(kind.create(spec.obs_shape[0], spec.actions.size, k, hidden) for k in jax.random.split(key)))
 
 
 def make_batch(learner: Learner, rollout: Transitions, gamma: float, gae_lambda: float) -> Batch:
