@@ -1,7 +1,7 @@
 # Every verb works from a fresh clone with Python 3.11 or newer and nothing else installed.
 PYTHON ?= python3
-# PYTEST_ARGS="-n 2" runs the tests in two processes.
-PYTEST_ARGS ?=
+# Two processes, each file in one of them; PYTEST_ARGS= for a single one.
+PYTEST_ARGS ?= -n 2 --dist loadfile
 # The tested version. Where an index offers its CPU build (2.13.0+cpu), pip prefers that to the one with gigabytes of CUDA.
 TORCH := torch==2.13.0
 

@@ -82,7 +82,7 @@ def test_doors_closed_one_by_one(base: str, kind: str) -> None:
         {"threat": "action"},
         {"worst_form": "td"},
         {"reg_search": "minibatch"},
-        {"reg_std": False},
+        {"reg_std": True},
         {"reg_solver": "convex"},
     ],
     ids=str,

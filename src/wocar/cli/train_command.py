@@ -44,7 +44,9 @@ def main(argv: list[str]) -> int:
 def _calibrate(agent: Agent, config: RunConfig, robust: WocarConfig) -> None:
     """What the worst critic foretells, beside what an attacker who plays its worst actions achieves."""
     eps, scale = robust.eps, agent.meta["reward_std"]
-    critic = TwinCritic(agent.critics["worst"], agent.critics["worst-twin"])
+    critic = agent.critics["worst"]
+    if "worst-twin" in agent.critics:
+        critic = TwinCritic(critic, agent.critics["worst-twin"])
     check = calibrate(agent, critic, eps, scale, config.seed, robust)
     write_json(config.out / "calibration.json", {"eps": eps, "ratio": check.ratio, **check._asdict()})
     say(

@@ -23,7 +23,7 @@ class RobustConfig:
     reg_steps: int = 10
     reg_search: Literal["iteration", "minibatch"] = "iteration"
     """Search the perturbations once per iteration, or anew in every minibatch (as published; slower)."""
-    reg_std: bool = True
+    reg_std: bool = False
     """Let the regulariser move a Gaussian's σ too (as published): it then buys distance by noise."""
 
 
@@ -41,8 +41,10 @@ class WocarConfig(RobustConfig):
     importance: bool = True
     """Weigh mechanism 3 by state importance."""
     critic_lr: float = 4e-4
-    critic_epochs: int = 5
+    critic_epochs: int = 10
     critic_minibatches: int = 32
-    critic_tau: float = 0.01
+    critic_tau: float = 0.005
+    critic_twin: bool = False
+    """Two worst critics, the larger value counts: less spurious pessimism."""
     search_steps: int = 10
     """Descent steps to the worst action."""

@@ -14,8 +14,8 @@ class Objective(Protocol):
     """L_π = L_RL + κ_wst L_wst + κ_reg L_reg: the base algorithm is L_RL, an objective the rest."""
 
     @property
-    def wants_critic(self) -> bool:
-        """Whether `init` is to be given a worst critic."""
+    def critics(self) -> int:
+        """How many worst critics `init` is to be given: none, one, or a pair as one."""
 
     def init(self, critic: Any) -> Any:
         """The objective's own training state."""
@@ -35,7 +35,7 @@ class Objective(Protocol):
 class Vanilla(NamedTuple):
     """All doors closed: the base algorithm itself."""
 
-    wants_critic: bool = False
+    critics: int = 0
 
     def init(self, critic: Any) -> Any:
         return ()

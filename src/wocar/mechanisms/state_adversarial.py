@@ -19,8 +19,8 @@ class StateAdversarial(NamedTuple):
     config: RobustConfig
 
     @property
-    def wants_critic(self) -> bool:
-        return False
+    def critics(self) -> int:
+        return 0
 
     def init(self, critic: Any) -> Any:
         return ()

@@ -29,7 +29,8 @@ class WocarState(NamedTuple):
 
     @property
     def critics(self) -> dict[str, Any]:
-        return dict(zip(("worst", "worst-twin"), self.worst.target.members, strict=True))
+        members = getattr(self.worst.target, "members", (self.worst.target,))
+        return dict(zip(("worst", "worst-twin"), members, strict=False))
 
 
 class Wocar(NamedTuple):
@@ -40,8 +41,8 @@ class Wocar(NamedTuple):
     gamma: float
 
     @property
-    def wants_critic(self) -> bool:
-        return True
+    def critics(self) -> int:
+        return 2 if self.config.critic_twin else 1
 
     @property
     def regulariser(self) -> StateAdversarial:

@@ -47,9 +47,7 @@ class A2C:
     def init(self, spec: EnvSpec, key: jax.Array) -> Learner:
         cfg = self.config
         policy, value = create_networks(spec, jax.random.fold_in(key, 0), cfg.hidden, cfg.init_std)
-        critic = (
-            create_worst_critic(spec, jax.random.fold_in(key, 1), cfg.hidden) if self.objective.wants_critic else None
-        )
+        critic = create_worst_critic(spec, jax.random.fold_in(key, 1), cfg.hidden, self.objective.critics)
         extra = self.objective.init(critic)
         return Learner(policy, value, self._init_opt(policy), self._init_opt(value), extra)
 
@@ -80,7 +78,7 @@ class A2C:
         return Learner(policy, value, policy_opt, value_opt, extra), info
 
     def _advantages(self, batch: Batch, progress: jax.Array) -> jax.Array:
-        if not self.config.normalise_advantage and not self.objective.wants_critic:
+        if not self.config.normalise_advantage and not self.objective.critics:
             return jnp.asarray(batch.advantage)
         return self.objective.advantages(batch, progress)
 

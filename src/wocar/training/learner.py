@@ -41,8 +41,11 @@ def create_networks(
     return GaussianPolicy.create(size, spec.actions.size, policy_key, hidden, init_std), value
 
 
-def create_worst_critic(spec: EnvSpec, key: jax.Array, hidden: tuple[int, ...]) -> TwinCritic:
+def create_worst_critic(spec: EnvSpec, key: jax.Array, hidden: tuple[int, ...], count: int) -> Any:
+    """None, one critic of the kind the actions ask for, or a pair of them."""
     kind: Any = DiscreteCritic if spec.actions.discrete else DuelingActionCritic
+    if count < 2:
+        return kind.create(spec.obs_shape[0], spec.actions.size, key, hidden) if count else None
     return TwinCritic(*(kind.create(spec.obs_shape[0], spec.actions.size, k, hidden) for k in jax.random.split(key)))
 
 

@@ -55,9 +55,7 @@ class PPO:
     def init(self, spec: EnvSpec, key: jax.Array) -> Learner:
         cfg = self.config
         policy, value = create_networks(spec, jax.random.fold_in(key, 0), cfg.hidden, cfg.init_std)
-        critic = (
-            create_worst_critic(spec, jax.random.fold_in(key, 1), cfg.hidden) if self.objective.wants_critic else None
-        )
+        critic = create_worst_critic(spec, jax.random.fold_in(key, 1), cfg.hidden, self.objective.critics)
         extra = self.objective.init(critic)
         return Learner(policy, value, self._init_opt(policy), self._init_opt(value), extra)
 
