@@ -1,23 +1,23 @@
-"""Print the evidence as Markdown: every seed, then the median agent by its return under the worst attack."""
+"""Print the audits of a folder (default results/evidence) as Markdown: medians over seeds, then every seed."""
 
 import json
 import sys
 from pathlib import Path
 from statistics import median
 
-FOLDER = Path(__file__).resolve().parents[1] / "results" / "evidence"
 ATTACKS = ("none", "random", "maxdiff")
 
 
 def main() -> None:
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "results/evidence")
     rows: dict[tuple[str, str], list[dict]] = {}
-    for file in sorted(FOLDER.glob("*-s[0-9].json")):
+    for file in sorted(folder.glob("*-s[0-9].json")):
         data = json.loads(file.read_text())
         means = {name: data["attacks"][name]["mean"] for name in ATTACKS}
         rows.setdefault((data["env"], data["meta"]["method"]), []).append({"seed": data["meta"]["seed"], **means})
     if not rows:
-        sys.exit(f"no results in {FOLDER}; scripts/evidence.sh makes them")
-    print("| task | method | natural | random | MaxDiff | seeds |")
+        sys.exit(f"no results in {folder}; scripts/evidence.sh makes them")
+    print("| task | method | natural | random | MaxDiff | each seed: natural / MaxDiff |")
     print("|---|---|---:|---:|---:|---|")
     for (env, method), runs in sorted(rows.items()):
         cells = " | ".join(f"{median(run[a] for run in runs):.0f}" for a in ATTACKS)
