@@ -154,6 +154,7 @@ def provenance() -> dict[str, Any]:
             versions[package] = version(package)
         except PackageNotFoundError:
             continue
-    command = shlex.join(["wocar" if sys.argv[0].endswith(("wocar", "__main__.py")) else sys.argv[0], *sys.argv[1:]])
+    program = "wocar" if sys.argv[0].endswith(("wocar", "__main__.py")) else Path(sys.argv[0]).name
+    command = shlex.join([program, *sys.argv[1:]])
     machine = {"system": platform.system(), "processor": platform.machine(), "cores": os.cpu_count()}
     return {"command": command, "versions": versions, "machine": machine}
