@@ -42,7 +42,10 @@ def env_spec(id: str) -> EnvSpec:
 
 
 def _in_envpool(id: str) -> bool:
-    return envpool is not None and MUJOCO.match(id) is not None and id in envpool.list_all_envs()
+    """MuJoCo, and what Gymnasium does not know by that name (Atari: "Pong-v5")."""
+    if envpool is None or id not in envpool.list_all_envs():
+        return False
+    return MUJOCO.match(id) is not None or id not in gymnasium.registry
 
 
 def _make_envpool(id: str, seeds: list[int], threads: int) -> VectorEnv:
