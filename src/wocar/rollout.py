@@ -8,6 +8,18 @@ from wocar.agent import Agent
 from wocar.types import Transitions, VectorEnv
 
 
+def running_returns(
+    rewards: np.ndarray, ends: np.ndarray, running: np.ndarray, gamma: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """R ← γR + r over (n, T), zeroed after ends, from R = `running` (n,): every R (n, T), and the last one (n,)."""
+    seen = np.empty_like(rewards)
+    for t in range(rewards.shape[1]):
+        running = gamma * running + rewards[:, t]
+        seen[:, t] = running
+        running = np.where(ends[:, t], 0.0, running)
+    return seen, running
+
+
 class Rollout(NamedTuple):
     """`transitions` has leading axes (n, T); `seen` is every raw observation the environments gave, resets too."""
 

@@ -18,10 +18,6 @@ class Schedule:
     begin: float = 0.0
     end: float = 1.0
 
-    @property
-    def always_zero(self) -> bool:
-        return self.value == 0.0
-
     def __call__(self, progress: jax.Array | float) -> jax.Array:
         x = jnp.clip((progress - self.begin) / max(self.end - self.begin, 1e-9), 0.0, 1.0)
         return self.value * _SHAPES[self.kind](x)

@@ -11,6 +11,7 @@ from wocar.bounds import Method
 from wocar.envs import make_env
 from wocar.evaluation.episodes import EVALUATION_STREAM, run_episodes
 from wocar.evaluation.worst_case import FIT, GAMMA, calibrate, collect_rollout, fit_worst_value, worst_case
+from wocar.rollout import running_returns
 
 
 def estimate(
@@ -29,7 +30,9 @@ def estimate(
     generalises from the policy's own noisy rollouts to the states an attacker would lead to.
     """
     rollout = collect_rollout(agent, steps, seed)
-    scale = float(np.std(_discounted(rollout.rewards, rollout.terminated | rollout.truncated))) or 1.0
+    ends = rollout.terminated | rollout.truncated
+    discounted, _ = running_returns(rollout.rewards, ends, np.zeros(len(ends)), GAMMA)
+    scale = float(np.std(discounted)) or 1.0
     config = dataclasses.replace(FIT, bounds=bounds)
     starts = _starting_states(agent, seed, episodes)
     rows: list[dict[str, Any]] = []
@@ -70,13 +73,3 @@ def _starting_states(agent: Agent, seed: int, episodes: int) -> np.ndarray:
     obs = env.reset()
     env.close()
     return agent.normaliser(obs)
-
-
-def _discounted(rewards: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Running discounted sums of rewards (n, T), zeroed at ends."""
-    sums, running = np.empty_like(rewards), np.zeros(len(rewards))
-    for t in range(rewards.shape[1]):
-        running = GAMMA * running + rewards[:, t]
-        sums[:, t] = running
-        running = np.where(ends[:, t], 0.0, running)
-    return sums

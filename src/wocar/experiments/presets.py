@@ -35,7 +35,8 @@ ROBUST_TASKS: Settings = {"Ant": {"kappa_reg": 0.003}}
 WOCAR_TASKS: Settings = {
     "Ant": {"critic_lr": 3e-5, "kappa_wst": 0.5, "kappa_schedule": "cubic"},
 }
-REFERENCE: dict[str, Any] = {"bounds": "ibp", "bound_eps": 0.01, "importance": False}
+RELEASED = {"reg_std": True, "reg_search": "minibatch", "critic_tau": 0.001}
+REFERENCE: dict[str, Any] = {"bounds": "ibp", "bound_eps": 0.01, "importance": False, **RELEASED}
 """The released code's choices, with its bounds done right."""
 REFERENCE_TASKS: Settings = {
     "Walker2d": {"kappa_wst": 0.512, "kappa_schedule": "cubic"},

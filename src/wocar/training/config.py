@@ -16,12 +16,18 @@ from wocar.types import UserError
 ALGORITHMS: dict[str, Any] = {"ppo": PPOConfig, "a2c": A2CConfig}
 OBJECTIVES: dict[str, Any] = {"state-adversarial": RobustConfig, "wocar": WocarConfig}
 COUNTS = ("steps", "checkpoint_every", "threads", "n_envs", "n_steps", "policy_epochs", "value_epochs")
+ROBUST_COUNTS = ("reg_steps", "search_steps", "critic_epochs", "critic_minibatches")
 SIZES = ("init_std", "clip_range", "max_grad_norm")
 RANGES: list[tuple[tuple[str, ...], float, float, str]] = [
-    (COUNTS, 1, sys.maxsize, "be positive"),
+    (COUNTS + ROBUST_COUNTS, 1, sys.maxsize, "be positive"),
     (SIZES, sys.float_info.min, sys.float_info.max, "be positive"),
-    (("policy_lr", "value_lr", "ent_coef"), 0, sys.float_info.max, "be a number from 0 up"),
-    (("gamma", "gae_lambda"), 0, 1, "lie between 0 and 1"),
+    (
+        ("policy_lr", "value_lr", "ent_coef", "eps", "kappa_reg", "kappa_wst", "critic_lr"),
+        0,
+        sys.float_info.max,
+        "be a number from 0 up",
+    ),
+    (("gamma", "gae_lambda", "eps_ramp", "critic_tau"), 0, 1, "lie between 0 and 1"),
     (("seed",), 0, 2**31 - 1, "lie between 0 and 2147483647"),
 ]
 
@@ -49,7 +55,7 @@ class RunConfig:
 
     def check(self) -> None:
         """A UserError where a number cannot be meant."""
-        options = {**vars(self), **vars(self.algorithm)}
+        options = {**vars(self), **vars(self.algorithm), **(vars(self.robust) if self.robust else {})}
         for names, low, high, words in RANGES:
             for name in names:
                 if name in options and not low <= options[name] <= high:
@@ -57,8 +63,6 @@ class RunConfig:
         if min(self.algorithm.hidden, default=1) <= 0:
             raise UserError(f"--hidden must be positive, not {self.algorithm.hidden}")
         batch = self.batch_steps
-        if self.robust is not None and not self.robust.eps >= 0:
-            raise UserError(f"--eps must not be negative, not {self.robust.eps}")
         parts = getattr(self.algorithm, "minibatches", 1)
         if not 0 < parts <= batch:
             raise UserError(f"--minibatches must lie between 1 and n_envs * n_steps = {batch}, not {parts}")

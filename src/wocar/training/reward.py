@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from wocar.networks import RunningNormaliser
+from wocar.rollout import running_returns
 from wocar.types import Transitions
 
 
@@ -26,12 +27,7 @@ class RewardScaler(NamedTuple):
     def update(self, rollout: Transitions, gamma: float) -> "RewardScaler":
         rewards = np.asarray(rollout.rewards, np.float64)
         ends = np.asarray(rollout.terminated) | np.asarray(rollout.truncated)
-        seen = np.empty_like(rewards)
-        running = self.running
-        for t in range(rewards.shape[1]):
-            running = gamma * running + rewards[:, t]
-            seen[:, t] = running
-            running = np.where(ends[:, t], 0.0, running)
+        seen, running = running_returns(rewards, ends, self.running, gamma)
         return RewardScaler(self.returns.update(seen), running)
 
     def __call__(self, rewards: np.ndarray) -> np.ndarray:
