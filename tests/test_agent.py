@@ -25,8 +25,16 @@ from wocar.networks import (
     DiscreteCritic,
     DuelingActionCritic,
     GaussianPolicy,
+    GreedyPolicy,
+    PixelNormaliser,
+    RecurrentCritic,
+    RecurrentPolicy,
     RunningNormaliser,
+    ScaledNormaliser,
+    SquashedPolicy,
     ValueCritic,
+    cnn,
+    mlp,
 )
 from wocar.types import ActionSpace, EnvSpec, UserError
 
@@ -52,12 +60,40 @@ def make_agent(kind: str = "gaussian") -> Agent:
     return Agent(spec, normaliser, head, {"q": DiscreteCritic.create(4, 2, KEY, (3,)), "value": value})
 
 
+CONTINUOUS = EnvSpec("Box-v0", (4,), ActionSpace(2, np.array([-2, -1], np.float32), np.ones(2, np.float32)))
+DISCRETE = EnvSpec("Two-v0", (4,), ActionSpace(2))
+PICTURES = EnvSpec("Pictures-v0", (2, 10, 10), ActionSpace(3))
+SMALL: dict[str, Any] = {"channels": (3, 4), "kernels": (4, 2), "strides": (2, 1), "dense": 6}
+
+
+def other_agent(kind: str) -> Agent:
+    """Kinds that come from other libraries, and with a memory."""
+    scaled = ScaledNormaliser(OBS.mean(axis=0), OBS.std(axis=0) + 1e-4, 5.0)
+    if kind == "squashed":
+        return Agent(CONTINUOUS, scaled, SquashedPolicy(mlp([4, 8, 2], KEY), *map(jnp.asarray, CONTINUOUS.actions[1:])))
+    if kind == "greedy":
+        return Agent(DISCRETE, ScaledNormaliser.identity((4,)), GreedyPolicy(mlp([4, 8, 2], KEY)))
+    if kind == "pixels":
+        value = ValueCritic(cnn((2, 10, 10), 1, KEY, **SMALL))
+        return Agent(PICTURES, PixelNormaliser(), GreedyPolicy(cnn((2, 10, 10), 3, KEY, **SMALL)), {"value": value})
+    spec = DISCRETE if kind == "recurrent categorical" else CONTINUOUS
+    policy = RecurrentPolicy.create(4, 2, KEY, 8, None if spec is DISCRETE else 0.3)
+    policy = eqx.tree_at(lambda p: p.network.embedding, policy, mlp([4, 8], KEY))
+    return Agent(spec, scaled, policy, {"value": RecurrentCritic.create(4, KEY, 3)})
+
+
+OTHERS = ["squashed", "greedy", "pixels", "recurrent gaussian", "recurrent categorical"]
+
+
 @pytest.fixture(params=["gaussian", "categorical"])
 def agent(request: pytest.FixtureRequest) -> Agent:
     return make_agent(request.param)
 
 
-def test_a_saved_agent_comes_back_bit_for_bit(agent: Agent, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["gaussian", "categorical", *OTHERS])
+def test_a_saved_agent_comes_back_bit_for_bit(kind: str, tmp_path: Path) -> None:
+    agent = make_agent(kind) if kind in ("gaussian", "categorical") else other_agent(kind)
+    seen = np.random.default_rng(1).integers(0, 256, (6, 2, 10, 10), np.uint8) if kind == "pixels" else OBS
     agent.save(tmp_path / "a")
     again = load_agent(tmp_path / "a")
     for part in ("policy", "critics", "normaliser"):
@@ -68,7 +104,7 @@ def test_a_saved_agent_comes_back_bit_for_bit(agent: Agent, tmp_path: Path) -> N
             assert np.asarray(x).dtype == np.asarray(y).dtype
     assert jax.tree.all(jax.tree.map(np.array_equal, agent.spec, again.spec))
     assert again.meta == agent.meta
-    np.testing.assert_array_equal(agent.predict(OBS)[0], again.predict(OBS)[0])
+    np.testing.assert_array_equal(agent.predict(seen)[0], again.predict(seen)[0])
     again.save(tmp_path / "b")
     for name in ("agent.json", "agent.safetensors"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
@@ -84,6 +120,57 @@ def test_predict_takes_one_observation_or_a_batch(agent: Agent) -> None:
     for wrong in (OBS[:, :3], OBS[None], OBS[0, :2]):
         with pytest.raises(ValueError, match=r"expected \(4,\)"):
             agent.predict(wrong)
+
+
+@pytest.mark.parametrize("kind", ["squashed", "greedy"])
+def test_a_deterministic_policy_acts_without_chance(kind: str) -> None:
+    agent = other_agent(kind)
+    z = agent.normaliser(OBS)
+    np.testing.assert_allclose(agent.act(z, np.random.default_rng(0)), agent.policy.mode(z), rtol=1e-5, atol=1e-6)
+    actions, state = agent.step(z, agent.start(6))
+    np.testing.assert_array_equal(actions, agent.act(z))
+    assert state is None
+    assert not agent.recurrent
+
+
+@pytest.mark.parametrize("kind", ["recurrent gaussian", "recurrent categorical"])
+def test_predict_remembers_what_it_is_handed_back(kind: str) -> None:
+    agent = other_agent(kind)
+    seen = np.random.default_rng(1).normal(3, 2, (5, 6, 4))
+    expected, state = [], agent.policy.start(6)
+    for obs in seen:
+        z = agent.normaliser(obs)
+        expected.append(np.asarray(agent.held(state).mode(z)))
+        _, state = agent.policy.step(z, state)
+    actions, memory = [], None
+    for obs in seen:
+        action, memory = agent.predict(obs, memory)
+        actions.append(action)
+    np.testing.assert_allclose(actions, expected, rtol=1e-4, atol=1e-5)
+
+    begins = np.array([True] + [False] * 5)
+    after, _ = agent.predict(seen[0], memory, episode_start=begins)
+    np.testing.assert_allclose(after[0], expected[0][0], rtol=1e-4, atol=1e-5)
+    kept, _ = agent.predict(seen[0], memory)
+    np.testing.assert_array_equal(after[1:], kept[1:])
+    if kind == "recurrent gaussian":
+        assert np.abs(kept[0] - after[0]).max() > 1e-4
+
+    first, memory = agent.predict(seen[0, 0])
+    second, _ = agent.predict(seen[1, 0], memory, episode_start=np.array([False]))
+    np.testing.assert_allclose([first, second], [actions[0][0], actions[1][0]], rtol=1e-4, atol=1e-5)
+    with pytest.raises(TypeError, match="recurrent"):
+        agent.act(agent.normaliser(OBS))
+
+
+def test_a_recurrent_agent_samples_around_its_mean() -> None:
+    agent, n = other_agent("recurrent gaussian"), 4000
+    z = np.broadcast_to(agent.normaliser(OBS[:1]), (n, 4))
+    drawn, state = agent.step(z, agent.start(n), np.random.default_rng(0))
+    mean, same = agent.step(z, agent.start(n))
+    np.testing.assert_array_equal(state, same)
+    np.testing.assert_allclose(drawn.mean(axis=0), mean[0], atol=0.03)
+    np.testing.assert_allclose(drawn.std(axis=0), 0.3, atol=0.03)
 
 
 def test_predict_can_sample_from_the_policy(agent: Agent) -> None:
@@ -199,6 +286,46 @@ DAMAGES = {
     "clip of text": (edit(lambda d: d["normaliser"].update(clip="ten")), "damaged"),
     "clip of nothing": (edit(lambda d: d["normaliser"].update(clip=float("nan"))), "damaged"),
 }
+
+
+RECURRENT_DAMAGES = {
+    "cell of another width": edit(lambda d: d["policy"]["layers"]["lstm"].update(hidden=9)),
+    "no cell": edit(lambda d: d["policy"]["layers"].pop("lstm")),
+    "no memory": edit(lambda d: d["policy"].update(kind="gaussian")),
+    "layers in the place of a cell": edit(lambda d: d["policy"].update(layers=[{"kind": "tanh"}])),
+    "discrete": edit(lambda d: d["env"]["actions"].update(low=None, high=None)),
+    "running": edit(lambda d: d["normaliser"].update(kind="running")),
+    "more numbers": edit(lambda d: d["normaliser"].update(count=3.0)),
+    "critic without memory": edit(lambda d: d["critics"]["value"].update(kind="value")),
+}
+
+
+@pytest.mark.parametrize("name", RECURRENT_DAMAGES)
+def test_damage_of_a_recurrent_agent_is_told_in_one_line(name: str, tmp_path: Path) -> None:
+    other_agent("recurrent gaussian").save(tmp_path / "a")
+    RECURRENT_DAMAGES[name](tmp_path / "a")
+    with pytest.raises(UserError, match=r"damaged|shape|lacks") as error:
+        load_agent(tmp_path / "a")
+    assert "\n" not in str(error.value)
+
+
+PICTURE_DAMAGES = {
+    "kernel of nothing": edit(lambda d: d["policy"]["layers"][0].update(kernel=[0, 0])),
+    "kernel of text": edit(lambda d: d["policy"]["layers"][0].update(kernel="4x4")),
+    "longer stride": edit(lambda d: d["policy"]["layers"][0].update(stride=[3, 3])),
+    "one side": edit(lambda d: d["policy"]["layers"][0].update(padding=[1])),
+    "vectors": edit(lambda d: d["env"].update(obs_shape=[200])),
+    "darkness": edit(lambda d: d["normaliser"].update(brightest=0)),
+}
+
+
+@pytest.mark.parametrize("name", PICTURE_DAMAGES)
+def test_damage_of_a_convolution_is_told_in_one_line(name: str, tmp_path: Path) -> None:
+    other_agent("pixels").save(tmp_path / "a")
+    PICTURE_DAMAGES[name](tmp_path / "a")
+    with pytest.raises(UserError, match=r"damaged|shape|lacks") as error:
+        load_agent(tmp_path / "a")
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("name", DAMAGES)

@@ -11,51 +11,87 @@ import numpy as np
 from wocar.files import atomic_directory, fill_tree, read_arrays, read_json, tree_arrays, write_arrays, write_json
 from wocar.networks import (
     ActionCritic,
-    CategoricalPolicy,
     DiscreteCritic,
     DuelingActionCritic,
-    GaussianPolicy,
-    RunningNormaliser,
-    ValueCritic,
+    LSTMState,
+    Normaliser,
+    RecurrentCritic,
+    RecurrentPolicy,
     host_function,
+    host_step,
+    reset_state,
 )
-from wocar.networks.layers import build_layers, describe_layers
+from wocar.networks.description import (
+    build_critic,
+    build_normaliser,
+    build_policy,
+    describe_critic,
+    describe_normaliser,
+    describe_policy,
+)
 from wocar.types import ActionSpace, EnvSpec, UserError
 
 FORMAT, VERSION = "wocar-agent", 1
 FILES = {"agent.json", "agent.safetensors"}
-POLICIES: dict[str, Any] = {"gaussian": GaussianPolicy, "categorical": CategoricalPolicy}
-CRITICS: dict[str, Any] = {
-    "value": ValueCritic,
-    "action": ActionCritic,
-    "dueling-action": DuelingActionCritic,
-    "discrete": DiscreteCritic,
-}
 
 
 @dataclass
 class Agent:
     spec: EnvSpec
-    normaliser: RunningNormaliser
-    policy: GaussianPolicy | CategoricalPolicy
+    normaliser: Normaliser
+    policy: Any
+    """Any policy of `wocar.networks`, feed-forward or recurrent."""
     critics: dict[str, Any] = field(default_factory=dict)
     meta: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._rng = np.random.default_rng(0)
-        self._head = host_function(self.policy.network)
+        if self.recurrent:
+            self._step = host_step(self.policy.network)
+        else:
+            self._head = host_function(self.policy.network)
+
+    @property
+    def recurrent(self) -> bool:
+        return isinstance(self.policy, RecurrentPolicy)
+
+    def start(self, n: int) -> LSTMState | None:
+        """The memory at the start of n episodes: zeros, or None where the policy has no memory."""
+        return self.policy.start(n) if self.recurrent else None
+
+    def step(
+        self, z: np.ndarray, state: LSTMState | None, rng: np.random.Generator | None = None
+    ) -> tuple[np.ndarray, LSTMState | None]:
+        """Actions at normalised observations (B, obs), as `act` chooses them, and the memory after them."""
+        if state is None:
+            return self.act(z, rng), None
+        head, state = self._step(z, state)
+        return self._choose(head, rng), state
+
+    def held(self, state: LSTMState | None) -> Any:
+        """The policy with its memory held still: what an attacker of this moment looks at."""
+        return self.policy.held(state)
 
     def head(self, z: np.ndarray) -> np.ndarray:
-        """The policy's mean or logits at normalised observations."""
+        """The policy's mean, logits or Q-values at normalised observations."""
         return self._head(z)
 
     def act(self, z: np.ndarray, rng: np.random.Generator | None = None) -> np.ndarray:
         """Actions at normalised observations (B, obs): the mode, or a sample where a generator is given."""
-        head = self._head(z)
-        if isinstance(self.policy, GaussianPolicy):
-            if rng is None:
-                return head
-            return head + np.exp(np.asarray(self.policy.log_std)) * rng.standard_normal(head.shape, dtype=np.float32)
+        if self.recurrent:
+            raise TypeError("a recurrent agent acts by `step`, which takes its memory")
+        return self._choose(self._head(z), rng)
+
+    def _choose(self, head: np.ndarray, rng: np.random.Generator | None) -> np.ndarray:
+        if not self.policy.stochastic:
+            rng = None
+        if not self.policy.discrete:
+            if rng is not None:
+                noise = rng.standard_normal(head.shape, dtype=np.float32)
+                head = head + np.exp(np.asarray(self.policy.log_std)) * noise
+            if self.meta.get("clip_actions"):  # as Stable-Baselines3 does before an action reaches the environment
+                head = np.clip(head, self.spec.actions.low, self.spec.actions.high)
+            return head
         if rng is not None:
             head = head + rng.gumbel(size=head.shape)
         return head.argmax(axis=-1)
@@ -67,12 +103,22 @@ class Agent:
         episode_start: np.ndarray | None = None,
         deterministic: bool = True,
     ) -> tuple[np.ndarray, Any]:
-        """Actions for raw observations, one or a batch, with Stable-Baselines3's signature."""
+        """Actions for raw observations, one or a batch, with Stable-Baselines3's signature.
+
+        A recurrent agent returns its memory as the state and takes it back; where an episode starts it forgets.
+        """
         obs = np.asarray(observation)
         single = obs.shape == self.spec.obs_shape
         if not single and obs.shape[1:] != self.spec.obs_shape:
             raise ValueError(f"observation of shape {obs.shape}, expected {self.spec.obs_shape} or a batch of it")
-        actions = self.act(self.normaliser(obs[None] if single else obs), None if deterministic else self._rng)
+        z, rng = self.normaliser(obs[None] if single else obs), None if deterministic else self._rng
+        if self.recurrent:
+            state = self.start(len(z)) if state is None else LSTMState(*state)
+            if episode_start is not None:
+                state = reset_state(state, np.reshape(episode_start, -1).astype(bool))
+            actions, state = self.step(z, state, rng)
+        else:
+            actions = self.act(z, rng)
         return (actions[0] if single else actions), state
 
     def save(self, directory: Path | str) -> None:
@@ -84,15 +130,16 @@ class Agent:
             self.write(folder)
 
     def write(self, folder: Path) -> None:
+        normaliser, normaliser_arrays = describe_normaliser(self.normaliser)
         arrays = tree_arrays({"policy": self.policy, "critics": self.critics})
-        arrays |= {"normaliser.mean": self.normaliser.mean, "normaliser.square": self.normaliser.square}
+        arrays |= {f"normaliser.{name}": array for name, array in normaliser_arrays.items()}
         digest = write_arrays(folder / "agent.safetensors", arrays)
-        write_json(folder / "agent.json", {"format": FORMAT, "version": VERSION, "sha256": digest, **self._describe()})
+        head = {"format": FORMAT, "version": VERSION, "sha256": digest}
+        write_json(folder / "agent.json", {**head, **self._describe(normaliser)})
 
-    def _describe(self) -> dict[str, Any]:
+    def _describe(self, normaliser: dict[str, Any]) -> dict[str, Any]:
         actions = self.spec.actions
         low, high = (None, None) if actions.discrete else (actions.low.tolist(), actions.high.tolist())  # type: ignore[union-attr]
-        names = {cls: kind for kind, cls in CRITICS.items()}
         return {
             "env": {
                 "id": self.spec.id,
@@ -100,15 +147,9 @@ class Agent:
                 "max_steps": self.spec.max_steps,
                 "actions": {"size": actions.size, "low": low, "high": high},
             },
-            "normaliser": {"kind": "running", "count": self.normaliser.count, "clip": self.normaliser.clip},
-            "policy": {
-                "kind": next(kind for kind, cls in POLICIES.items() if cls is type(self.policy)),
-                "layers": describe_layers(self.policy.network),
-            },
-            "critics": {
-                name: {"kind": names[type(critic)], "networks": [describe_layers(n) for n in vars(critic).values()]}
-                for name, critic in self.critics.items()
-            },
+            "normaliser": normaliser,
+            "policy": describe_policy(self.policy),
+            "critics": {name: describe_critic(critic) for name, critic in self.critics.items()},
             "meta": self.meta,
         }
 
@@ -128,7 +169,7 @@ def load_agent(directory: Path | str) -> Agent:
         agent = _rebuild(data, arrays, folder)
         _check(agent)
         return agent
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         reason = " ".join(str(error).split())[:160]
         raise UserError(f"{folder / 'agent.json'} is damaged: {type(error).__name__} {reason}") from error
 
@@ -137,35 +178,30 @@ def _rebuild(data: dict[str, Any], arrays: dict[str, np.ndarray], folder: Path) 
     env, actions = data["env"], data["env"]["actions"]
     bounds = [None if actions[k] is None else np.array(actions[k], np.float32) for k in ("low", "high")]
     spec = EnvSpec(env["id"], tuple(env["obs_shape"]), ActionSpace(actions["size"], *bounds), env["max_steps"])
-    parts: list[Any] = [build_layers(data["policy"]["layers"])]
-    if data["policy"]["kind"] == "gaussian":
-        parts.append(jax.ShapeDtypeStruct((actions["size"],), np.float32))
-    policy = POLICIES[data["policy"]["kind"]](*parts)
-    critics = {name: CRITICS[c["kind"]](*map(build_layers, c["networks"])) for name, c in data["critics"].items()}
+    policy = build_policy(data["policy"], actions["size"])
+    critics = {name: build_critic(critic) for name, critic in data["critics"].items()}
     tree = fill_tree({"policy": policy, "critics": critics}, arrays, folder)
-    norm = data["normaliser"]
-    if norm["kind"] != "running":
-        raise ValueError(f"unknown normaliser {norm['kind']!r}")
-    normaliser = RunningNormaliser(
-        arrays["normaliser.mean"], arrays["normaliser.square"], float(norm["count"]), float(norm["clip"])
-    )
+    own = {name.removeprefix("normaliser."): x for name, x in arrays.items() if name.startswith("normaliser.")}
+    normaliser = build_normaliser(data["normaliser"], own)
     return Agent(spec, normaliser, tree["policy"], tree["critics"], data["meta"])
 
 
 def _check(agent: Agent) -> None:
     """A ValueError or TypeError where the parts do not fit together."""
-    spec, norm, actions = agent.spec, agent.normaliser, agent.spec.actions
+    spec, actions = agent.spec, agent.spec.actions
     ranges = [None, None] if actions.discrete else [(actions.size,), (actions.size,)]
     z, a = (jax.ShapeDtypeStruct((1, *shape), np.float32) for shape in (spec.obs_shape, (actions.size,)))
     fits = {
         "env": isinstance(spec.id, str) and isinstance(spec.max_steps, int | None),
         "actions": [getattr(bound, "shape", None) for bound in actions[1:]] == ranges,
-        "policy": eqx.filter_eval_shape(agent.policy.head, z).shape == (1, actions.size),
-        "policy's kind": isinstance(agent.policy, CategoricalPolicy) == actions.discrete,
-        "normaliser": norm.mean.shape == norm.square.shape == spec.obs_shape and norm.count >= 0 and norm.clip > 0,
+        "policy": eqx.filter_eval_shape(agent.held(agent.start(1)).head, z).shape == (1, actions.size),
+        "policy's kind": agent.policy.discrete == actions.discrete,
+        "normaliser": agent.normaliser.fits(spec.obs_shape),
         "meta": isinstance(agent.meta, dict),
     }
     for name, critic in agent.critics.items():
+        if isinstance(critic, RecurrentCritic):
+            critic = critic.held(critic.start(1))
         inputs = (z, a) if isinstance(critic, ActionCritic | DuelingActionCritic) else (z,)
         wanted = (1, actions.size) if isinstance(critic, DiscreteCritic) else (1,)
         fits[f"critic {name}"] = eqx.filter_eval_shape(critic, *inputs).shape == wanted

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from wocar.agent import Agent
+from wocar.networks import LSTMState, reset_state
 from wocar.types import Transitions, VectorEnv
 
 
@@ -21,12 +22,16 @@ def running_returns(
 
 
 class Rollout(NamedTuple):
-    """`transitions` has leading axes (n, T); `seen` is every raw observation the environments gave, resets too."""
+    """`transitions` has leading axes (n, T); `seen` is every raw observation the environments gave, resets too.
+
+    `begins` (n,) marks the environments whose first transition here is the first of an episode.
+    """
 
     transitions: Transitions
     seen: np.ndarray
     episode_returns: list[float]
     episode_lengths: list[int]
+    begins: np.ndarray
 
 
 class Collector:
@@ -38,6 +43,7 @@ class Collector:
         self._opening: np.ndarray | None = self._obs
         self._return = np.zeros(env.n)
         self._length = np.zeros(env.n, dtype=int)
+        self._state: LSTMState | None = None
 
     def collect(self, agent: Agent, steps: int) -> Rollout:
         n, spec = self.env.n, self.env.spec
@@ -46,6 +52,9 @@ class Collector:
         next_obs = np.empty_like(obs)
         actions = np.empty(size, np.int32) if spec.actions.discrete else np.empty((size, spec.actions.size), np.float32)
         rewards, terminated, truncated = np.empty(size, np.float32), np.empty(size, bool), np.empty(size, bool)
+        begins = self._length == 0
+        if self._state is None:
+            self._state = agent.start(n)
         seen = [] if self._opening is None else [self._opening]
         episode_returns: list[float] = []
         episode_lengths: list[int] = []
@@ -55,8 +64,10 @@ class Collector:
         ids: np.ndarray | None = None
         z = agent.normaliser(self._obs)
         while True:
-            action = agent.act(z, self._rng)
+            action = self._act(agent, z, ids)
             step = self.env.step(action, ids)
+            if self._state is not None and step.is_reset.any():
+                self._state = reset_state(self._state, step.is_reset if ids is None else ids[step.is_reset])
             next_z = agent.normaliser(step.obs)
             seen.append(step.obs)
             live = ~step.is_reset
@@ -97,4 +108,14 @@ class Collector:
             return x.reshape(n, steps, *x.shape[1:])
 
         transitions = Transitions(*map(shape, (obs, actions, rewards, next_obs, terminated, truncated)))
-        return Rollout(transitions, np.concatenate(seen), episode_returns, episode_lengths)
+        return Rollout(transitions, np.concatenate(seen), episode_returns, episode_lengths, begins)
+
+    def _act(self, agent: Agent, z: np.ndarray, ids: np.ndarray | None) -> np.ndarray:
+        """Sampled actions of these environments (None: of all), whose memory moves on."""
+        if self._state is None or ids is None:
+            action, self._state = agent.step(z, self._state, self._rng)
+            return action
+        action, after = agent.step(z, LSTMState(*(x[ids] for x in self._state)), self._rng)
+        for whole, rows in zip(self._state, after or (), strict=True):
+            whole[ids] = rows
+        return action

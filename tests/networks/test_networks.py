@@ -10,13 +10,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from wocar.bounds import Ball, network_bounds
 from wocar.networks import (
     ActionCritic,
     CategoricalPolicy,
     DiscreteCritic,
     GaussianPolicy,
+    GreedyPolicy,
+    PixelNormaliser,
     RunningNormaliser,
+    ScaledNormaliser,
+    SquashedPolicy,
     ValueCritic,
+    cnn,
+    conv2d,
     forward,
     host_function,
     mlp,
@@ -67,6 +74,24 @@ def test_the_normaliser_clips_and_starts_as_the_identity() -> None:
     np.testing.assert_allclose(seen(np.array([[1 + 2**0.5, 2.0]])), [[1.0, 0.0]], rtol=1e-6)
 
 
+def test_constants_scale_as_another_library_would() -> None:
+    normaliser = ScaledNormaliser(np.array([1.0, 2.0]), np.array([2.0, 0.5]), clip=3.0)
+    z = normaliser(np.array([[2.0, 1.5], [100.0, 2.0]]))
+    np.testing.assert_allclose(z, [[0.5, -1.0], [3.0, 0.0]])
+    assert z.dtype == np.float32
+    assert normaliser.limits is None
+    identity = ScaledNormaliser.identity((2,))
+    np.testing.assert_array_equal(identity(np.float32([[1e30, -7.25]])), np.float32([[1e30, -7.25]]))
+
+
+def test_pixels_lie_between_zero_and_one() -> None:
+    normaliser = PixelNormaliser()
+    z = normaliser(np.array([[0, 51, 255]], np.uint8))
+    np.testing.assert_allclose(z, [[0.0, 0.2, 1.0]], rtol=1e-6)
+    assert z.dtype == np.float32
+    assert normaliser.limits == (0.0, 1.0)
+
+
 @pytest.mark.parametrize("activation", ["tanh", "relu", "sigmoid"])
 def test_the_host_function_equals_forward(activation: str) -> None:
     network = mlp([5, 8, 6, 3], KEY, activation=activation)
@@ -105,6 +130,79 @@ def test_an_architecture_survives_its_description(activation: str) -> None:
         describe_layers(eqx.nn.Sequential([eqx.nn.Lambda(jnp.cos)]))
     with pytest.raises(ValueError, match="unknown layer"):
         build_layers([{"kind": "cos"}])
+
+
+PIXELS = RNG.random((2, 2, 12, 12)).astype(np.float32)
+SMALL = {"channels": (3, 4), "kernels": (4, 3), "strides": (2, 1), "dense": 6}
+
+
+def test_a_convolution_by_hand() -> None:
+    """Corner sums of a 3 x 3 picture: the kernel [[1, 2], [3, 4]], bias 10, padded by nothing or by one zero."""
+    picture = jnp.arange(9.0).reshape(1, 1, 3, 3)
+    weight = np.array([[[[1, 2], [3, 4]]]])
+    plain = forward(eqx.nn.Sequential([conv2d(weight, np.array([10.0]))]), picture)
+    np.testing.assert_allclose(plain[0, 0], [[37, 47], [67, 77]])
+    padded = forward(eqx.nn.Sequential([conv2d(weight, np.array([10.0]), (2, 2), (1, 1))]), picture)
+    np.testing.assert_allclose(
+        padded[0, 0], [[10, 10 + 3 + 2 * 4], [10 + 2 * 3 + 4 * 6, 10 + 4 + 2 * 5 + 3 * 7 + 4 * 8]]
+    )
+
+
+def test_a_cnn_runs_on_pictures_in_policies_and_critics() -> None:
+    network = cnn((2, 12, 12), 3, KEY, **SMALL)
+    assert forward(network, PIXELS).shape == (2, 3)
+    np.testing.assert_allclose(forward(network, PIXELS), jax.vmap(network)(PIXELS), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(host_function(network)(PIXELS), forward(network, PIXELS), rtol=1e-5, atol=1e-6)
+    assert GreedyPolicy(network).mode(PIXELS).shape == (2,)
+    assert DiscreteCritic(network)(PIXELS).shape == (2, 3)
+    assert ValueCritic(cnn((2, 12, 12), 1, KEY, **SMALL))(PIXELS).shape == (2,)
+    with pytest.raises(ValueError, match="too small"):
+        cnn((4, 8, 8), 3, KEY)
+
+
+def test_the_default_cnn_is_dqns() -> None:
+    described = describe_layers(cnn((4, 44, 44), 6, KEY))
+    assert [d["kind"] for d in described] == ["conv2d", "relu"] * 3 + ["flatten", "linear", "relu", "linear"]
+    assert [(d["in"], d["out"]) for d in described if "in" in d] == [(4, 32), (32, 64), (64, 64), (256, 512), (512, 6)]
+
+
+def test_convolutions_are_orthogonal_and_survive_their_description() -> None:
+    network = cnn((2, 12, 12), 3, KEY, **SMALL)
+    first = network.layers[0]
+    np.testing.assert_allclose(np.linalg.svd(first.weight.reshape(3, -1), compute_uv=False), 2**0.5, rtol=1e-5)
+    assert not np.any(first.bias)
+    padded = eqx.nn.Sequential([eqx.nn.Conv2d(2, 3, (4, 3), (2, 1), (1, 2), key=KEY), *network.layers])
+    again = build_layers(describe_layers(padded))
+    assert jax.tree.structure(again) == jax.tree.structure(padded)
+    shapes = [[x.shape for x in jax.tree.leaves(tree) if hasattr(x, "shape")] for tree in (again, padded)]
+    assert shapes[0] == shapes[1]
+    for odd in ({"dilation": 2}, {"groups": 2}, {"use_bias": False}, {"padding": "SAME"}, {"padding_mode": "CIRCULAR"}):
+        with pytest.raises(TypeError, match="no description"):
+            describe_layers(eqx.nn.Sequential([eqx.nn.Conv2d(2, 4, 3, key=KEY, **odd)]))
+
+
+def test_a_squashed_policy_stays_in_its_range_and_is_the_formula() -> None:
+    body, low, high = mlp([5, 8, 2], KEY), jnp.array([-2.0, 0.0]), jnp.array([1.0, 0.5])
+    policy = SquashedPolicy(body, low, high)
+    expected = low + (jnp.tanh(forward(body, OBS)) + 1) / 2 * (high - low)
+    np.testing.assert_allclose(policy.mode(OBS), expected, rtol=1e-5, atol=1e-6)
+    far = policy.head(1e6 * OBS)
+    assert np.all((far >= low - 1e-6) & (far <= high + 1e-6))
+
+
+def test_bounds_of_a_squashed_policys_network_hold_its_actions() -> None:
+    policy = SquashedPolicy(mlp([5, 8, 2], KEY), jnp.array([-2.0, 0.0]), jnp.array([1.0, 0.5]))
+    ball = Ball(0.1)
+    lower, upper = network_bounds(policy.network, ball, jnp.asarray(OBS))
+    seen = policy.mode(ball.sample_extreme(KEY, jnp.asarray(OBS)))
+    assert np.all((lower <= seen + 1e-6) & (seen <= upper + 1e-6))
+    assert np.all(upper - lower < 0.5 * (policy.high - policy.low))
+
+
+def test_feed_forward_policies_have_nothing_to_hold() -> None:
+    for policy in (GaussianPolicy.create(5, 2, KEY), GreedyPolicy.create(5, 2, KEY)):
+        assert policy.held(None) is policy
+    assert isinstance(GreedyPolicy.create(5, 2, KEY), GreedyPolicy)
 
 
 def test_gaussian_log_prob_and_entropy_are_scipys() -> None:

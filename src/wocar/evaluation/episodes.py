@@ -1,16 +1,33 @@
 """Episodes of a victim, with or without somebody between the observation and its eyes, or between it and the world."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from wocar.agent import Agent
 from wocar.envs import make_env
+from wocar.networks import reset_state
 from wocar.types import UserError
 
 Act = Callable[[np.ndarray], np.ndarray]
 """Normalised observations (B, obs) to the actions that reach the environment."""
+
+
+class Perturb(Protocol):
+    """Between the observation and the victim's eyes: the policy as it now is, and z, to z~."""
+
+    def __call__(self, policy: Any, z: np.ndarray) -> np.ndarray: ...
+
+    def reset(self, rows: np.ndarray, n: int) -> None:
+        """Forget these rows of n: their episodes begin."""
+
+
+class Disturb(Protocol):
+    """Between the victim and the world: the policy as it now is, z and the victim's actions, to others."""
+
+    def __call__(self, policy: Any, z: np.ndarray, actions: np.ndarray) -> np.ndarray: ...
+
 
 EVALUATION_STREAM = 1_000_000
 """Environment seeds of evaluations never meet those of training."""
@@ -33,8 +50,13 @@ def run_episodes(
     threads: int = 2,
     gamma: float = 0.99,
     on_episodes: Callable[[int], None] | None = None,
+    *,
+    perturb: Perturb | None = None,
+    disturb: Disturb | None = None,
 ) -> Episodes:
-    """Raw returns of the deterministic policy with its normaliser frozen; `act` stands in for the policy under attack.
+    """Raw returns of the deterministic policy with its normaliser frozen, under attack on what it sees and does.
+
+    `act` stands in for the policy, and for whoever attacks it.
 
     Episodes are shared out over the environments beforehand, so that short ones are not favoured.
     """
@@ -44,15 +66,17 @@ def run_episodes(
     if ours != theirs:
         env.close()
         raise UserError(f"{env.spec.id} shows and takes other arrays than the agent's {agent.spec.id}")
-    act = act or agent.act
     left = np.full(n, episodes // n) + (np.arange(n) < episodes % n)
     running, discounted, length = np.zeros(n), np.zeros(n), np.zeros(n, dtype=int)
     results: list[list[tuple[float, int, float]]] = [[] for _ in range(n)]
     obs = env.reset()
     ids = np.arange(n, dtype=np.int32)
+    player = _Player(agent, n, act, perturb, disturb)
     while len(ids):
-        actions = act(agent.normaliser(obs))  # of all environments, so that a jitted attack sees one shape
+        actions = player(agent.normaliser(obs))  # of all environments, so that a jitted attack sees one shape
         step = env.step(actions[ids], ids)
+        if step.is_reset.any():
+            player.reset(ids[step.is_reset])
         live = ~step.is_reset
         who = ids[live]
         running[who] += step.rewards[live]
@@ -70,3 +94,26 @@ def run_episodes(
     env.close()
     returns, lengths, discounts = zip(*(row for rows in results for row in rows), strict=True)
     return Episodes(np.array(returns), np.array(lengths), np.array(discounts))
+
+
+class _Player:
+    """The victim with its memory, and those around it with theirs."""
+
+    def __init__(self, agent: Agent, n: int, act: Act | None, perturb: Perturb | None, disturb: Disturb | None) -> None:
+        self.agent, self.n, self.act, self.perturb, self.disturb = agent, n, act, perturb, disturb
+        self.state = agent.start(n)
+        self.reset(np.arange(n))
+
+    def __call__(self, z: np.ndarray) -> np.ndarray:
+        if self.act is not None:
+            return self.act(z)
+        policy = self.agent.held(self.state) if self.perturb or self.disturb else None
+        seen = self.perturb(policy, z) if self.perturb else z
+        actions, self.state = self.agent.step(seen, self.state)
+        return self.disturb(policy, z, actions) if self.disturb else actions
+
+    def reset(self, rows: np.ndarray) -> None:
+        """These episodes begin: what was seen before is forgotten."""
+        self.state = reset_state(self.state, rows)
+        if self.perturb:
+            self.perturb.reset(rows, self.n)

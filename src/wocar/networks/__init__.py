@@ -1,10 +1,20 @@
-"""Networks as plain Equinox pytrees: MLPs, policies, critics, and the observation normaliser."""
+"""Networks as plain Equinox pytrees: MLPs, CNNs, LSTMs, policies, critics, and the observation normalisers."""
 
 from wocar.networks.critics import ActionCritic, DiscreteCritic, DuelingActionCritic, TwinCritic, ValueCritic
-from wocar.networks.host import host_function
-from wocar.networks.layers import forward, mlp
-from wocar.networks.normaliser import RunningNormaliser
-from wocar.networks.policies import CategoricalPolicy, GaussianPolicy, Policy
+from wocar.networks.host import host_function, host_step
+from wocar.networks.layers import cnn, conv2d, forward, linear, mlp
+from wocar.networks.normaliser import Normaliser, PixelNormaliser, RunningNormaliser, ScaledNormaliser
+from wocar.networks.policies import CategoricalPolicy, GaussianPolicy, GreedyPolicy, Policy, SquashedPolicy
+from wocar.networks.recurrent import (
+    HeldPolicy,
+    LSTMState,
+    Moments,
+    RecurrentCritic,
+    RecurrentNetwork,
+    RecurrentPolicy,
+    lstm_cell,
+    reset_state,
+)
 
 __all__ = [
     "ActionCritic",
@@ -12,11 +22,28 @@ __all__ = [
     "DiscreteCritic",
     "DuelingActionCritic",
     "GaussianPolicy",
+    "GreedyPolicy",
+    "HeldPolicy",
+    "LSTMState",
+    "Moments",
+    "Normaliser",
+    "PixelNormaliser",
     "Policy",
+    "RecurrentCritic",
+    "RecurrentNetwork",
+    "RecurrentPolicy",
     "RunningNormaliser",
+    "ScaledNormaliser",
+    "SquashedPolicy",
     "TwinCritic",
     "ValueCritic",
+    "cnn",
+    "conv2d",
     "forward",
     "host_function",
+    "host_step",
+    "linear",
+    "lstm_cell",
     "mlp",
+    "reset_state",
 ]

@@ -1,7 +1,7 @@
 """A network's forward pass on the host, for acting.
 
 Dispatching a jitted function costs more than the whole product of a dozen observations with 64 x 64 weights, so dense
-networks act in NumPy; training recomputes what it needs from the network itself.
+networks and LSTMs act in NumPy; training recomputes what it needs from the network itself.
 """
 
 from collections.abc import Callable
@@ -13,8 +13,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from wocar.networks.layers import forward
+from wocar.networks.recurrent import LSTMState, RecurrentNetwork
 
 HostFunction = Callable[[np.ndarray], np.ndarray]
+HostStep = Callable[[np.ndarray, LSTMState], tuple[np.ndarray, LSTMState]]
+
 
 _HOST: dict[Any, Callable[[np.ndarray], np.ndarray]] = {
     jnp.tanh: np.tanh,
@@ -38,6 +41,26 @@ def host_function(network: eqx.nn.Sequential) -> HostFunction:
         for step in steps:
             x = step(x)
         return x
+
+    return run
+
+
+def host_step(network: RecurrentNetwork) -> HostStep:
+    """`network.step` as a function of NumPy arrays."""
+    embed, output = host_function(network.embedding), host_function(network.output)
+    cell, size = network.cell, network.cell.hidden_size
+    half = np.repeat(
+        np.array([0.5, 0.5, 1, 0.5], np.float32), size
+    )  # σ(x) = (1 + tanh(x / 2)) / 2: one tanh for all gates
+    into, across = (np.ascontiguousarray(np.asarray(w).T * half) for w in (cell.weight_ih, cell.weight_hh))
+    bias = np.asarray(cell.bias) * half
+
+    def run(z: np.ndarray, state: LSTMState) -> tuple[np.ndarray, LSTMState]:
+        gates = np.tanh(embed(z) @ into + state.h @ across + bias)
+        i, f, g, o = (gates[:, k * size : (k + 1) * size] for k in range(4))
+        c = 0.5 * ((1 + f) * state.c + (1 + i) * g)
+        h = 0.5 * (1 + o) * np.tanh(c)
+        return output(h), LSTMState(h, c)
 
     return run
 

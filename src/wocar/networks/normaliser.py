@@ -4,6 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+Limits = tuple[float, float]
+"""What a normalised observation can be; a ball around one is cut to it."""
+
 
 class RunningNormaliser(NamedTuple):
     """z = clip((o - mean) / (std + 1e-8), -clip, clip) with running mean and sample standard deviation.
@@ -43,3 +46,52 @@ class RunningNormaliser(NamedTuple):
             square=self.square + square + delta**2 * (self.count * n / total),
             count=total,
         )
+
+    @property
+    def limits(self) -> Limits | None:
+        """None: the clip is applied before an attacker comes, and not again after him."""
+        return None
+
+    def fits(self, shape: tuple[int, ...]) -> bool:
+        return self.mean.shape == self.square.shape == shape and self.count >= 0 and self.clip > 0
+
+
+class ScaledNormaliser(NamedTuple):
+    """z = clip((o - mean) / scale, -clip, clip) with constants, as from another library's statistics."""
+
+    mean: np.ndarray
+    scale: np.ndarray
+    clip: float = 10.0
+
+    @classmethod
+    def identity(cls, shape: tuple[int, ...]) -> "ScaledNormaliser":
+        return cls(np.zeros(shape), np.ones(shape), np.inf)
+
+    def __call__(self, obs: np.ndarray) -> np.ndarray:
+        return np.clip((obs - self.mean) / self.scale, -self.clip, self.clip).astype(np.float32)
+
+    @property
+    def limits(self) -> Limits | None:
+        return None
+
+    def fits(self, shape: tuple[int, ...]) -> bool:
+        return self.mean.shape == self.scale.shape == shape and bool(np.all(self.scale > 0)) and self.clip > 0
+
+
+class PixelNormaliser(NamedTuple):
+    """z = o / 255, which stays in [0, 1] also under attack."""
+
+    brightest: float = 255.0
+
+    def __call__(self, obs: np.ndarray) -> np.ndarray:
+        return np.asarray(obs, np.float32) / np.float32(self.brightest)
+
+    @property
+    def limits(self) -> Limits | None:
+        return 0.0, 1.0
+
+    def fits(self, shape: tuple[int, ...]) -> bool:
+        return self.brightest > 0
+
+
+Normaliser = RunningNormaliser | ScaledNormaliser | PixelNormaliser

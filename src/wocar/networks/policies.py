@@ -1,20 +1,24 @@
-"""Stochastic policies over normalised observations, batch first."""
+"""Policies over normalised observations, batch first."""
 
 import math
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from wocar.networks.layers import forward, mlp
+from wocar.networks.layers import ACTIVATIONS, forward, linear, mlp
 
 
 class Policy(Protocol):
-    """`head` is what bounds and distances look at: the Gaussian's mean or the logits."""
+    """`head` is what bounds and distances look at: the Gaussian's mean, the logits, or the Q-values."""
 
-    network: eqx.nn.Sequential
+    @property
+    def network(self) -> eqx.nn.Sequential: ...
+
     discrete: ClassVar[bool]
+    stochastic: ClassVar[bool]
+    """Whether acting may sample; if not, it takes the mode."""
 
     def head(self, obs: jax.Array) -> jax.Array: ...
 
@@ -24,6 +28,8 @@ class Policy(Protocol):
 
     def entropy(self, obs: jax.Array) -> jax.Array: ...
 
+    def held(self, state: Any) -> Self: ...
+
 
 class GaussianPolicy(eqx.Module):
     """N(mu(s), diag sigma^2) with a state-independent log sigma; actions are neither squashed nor clipped."""
@@ -31,6 +37,7 @@ class GaussianPolicy(eqx.Module):
     network: eqx.nn.Sequential
     log_std: jax.Array
     discrete: ClassVar[bool] = False
+    stochastic: ClassVar[bool] = True
 
     @classmethod
     def create(
@@ -45,12 +52,13 @@ class GaussianPolicy(eqx.Module):
     mode = head
 
     def log_prob(self, obs: jax.Array, actions: jax.Array) -> jax.Array:
-        z = (actions - self.head(obs)) * jnp.exp(-self.log_std)
-        return -0.5 * jnp.sum(z**2, axis=-1) - jnp.sum(self.log_std) - 0.5 * math.log(2 * math.pi) * z.shape[-1]
+        return gaussian_log_prob(self.head(obs), self.log_std, actions)
 
     def entropy(self, obs: jax.Array) -> jax.Array:
-        value = jnp.sum(self.log_std) + 0.5 * math.log(2 * math.pi * math.e) * self.log_std.shape[0]
-        return jnp.broadcast_to(value, obs.shape[:1])
+        return gaussian_entropy(self.log_std, len(obs))
+
+    def held(self, state: Any) -> Self:
+        return self
 
 
 class CategoricalPolicy(eqx.Module):
@@ -58,11 +66,10 @@ class CategoricalPolicy(eqx.Module):
 
     network: eqx.nn.Sequential
     discrete: ClassVar[bool] = True
+    stochastic: ClassVar[bool] = True
 
     @classmethod
-    def create(
-        cls, obs_size: int, action_size: int, key: jax.Array, hidden: tuple[int, ...] = (64, 64)
-    ) -> "CategoricalPolicy":
+    def create(cls, obs_size: int, action_size: int, key: jax.Array, hidden: tuple[int, ...] = (64, 64)) -> Self:
         return cls(mlp([obs_size, *hidden, action_size], key, head_gain=0.01))
 
     def head(self, obs: jax.Array) -> jax.Array:
@@ -72,9 +79,61 @@ class CategoricalPolicy(eqx.Module):
         return jnp.argmax(self.head(obs), axis=-1)
 
     def log_prob(self, obs: jax.Array, actions: jax.Array) -> jax.Array:
-        log_p = jax.nn.log_softmax(self.head(obs))
-        return jnp.take_along_axis(log_p, actions[:, None], axis=-1)[:, 0]
+        return categorical_log_prob(self.head(obs), actions)
 
     def entropy(self, obs: jax.Array) -> jax.Array:
-        log_p = jax.nn.log_softmax(self.head(obs))
-        return -jnp.sum(jnp.exp(log_p) * log_p, axis=-1)
+        return categorical_entropy(self.head(obs))
+
+    def held(self, state: Any) -> Self:
+        return self
+
+
+class GreedyPolicy(CategoricalPolicy):
+    """argmax Q(s, .): acts without chance; its probabilities, for those who ask, are softmax(Q(s, .))."""
+
+    stochastic: ClassVar[bool] = False
+
+
+class SquashedPolicy(eqx.Module):
+    """low + (tanh(body(s)) + 1) / 2 * (high - low): the actor of TD3, or the mean of SAC's."""
+
+    body: eqx.nn.Sequential
+    low: jax.Array
+    high: jax.Array
+    discrete: ClassVar[bool] = False
+    stochastic: ClassVar[bool] = False
+
+    @property
+    def network(self) -> eqx.nn.Sequential:
+        """The body and the squash as layers, so that bounds of the network are bounds of the actions."""
+        middle, reach = (self.high + self.low) / 2, (self.high - self.low) / 2
+        return eqx.nn.Sequential(
+            [*self.body.layers, eqx.nn.Lambda(ACTIVATIONS["tanh"]), linear(jnp.diag(reach), middle)]
+        )
+
+    def head(self, obs: jax.Array) -> jax.Array:
+        return forward(self.network, obs)
+
+    mode = head
+
+    def held(self, state: Any) -> Self:
+        return self
+
+
+def gaussian_log_prob(mean: jax.Array, log_std: jax.Array, actions: jax.Array) -> jax.Array:
+    z = (actions - mean) * jnp.exp(-log_std)
+    return -0.5 * jnp.sum(z**2, axis=-1) - jnp.sum(log_std) - 0.5 * math.log(2 * math.pi) * z.shape[-1]
+
+
+def gaussian_entropy(log_std: jax.Array, n: int) -> jax.Array:
+    value = jnp.sum(log_std) + 0.5 * math.log(2 * math.pi * math.e) * log_std.shape[0]
+    return jnp.broadcast_to(value, (n,))
+
+
+def categorical_log_prob(logits: jax.Array, actions: jax.Array) -> jax.Array:
+    return jnp.take_along_axis(jax.nn.log_softmax(logits), actions[..., None], axis=-1)[..., 0]
+
+
+def categorical_entropy(logits: jax.Array) -> jax.Array:
+    log_p = jax.nn.log_softmax(logits)
+    return -jnp.sum(jnp.exp(log_p) * log_p, axis=-1)

@@ -1,0 +1,53 @@
+"""Vector-Jacobian products of a dense network on the host, where dispatching a jitted one costs more than the work."""
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from wocar.networks.host import host_function
+
+PullBack = Callable[[np.ndarray], np.ndarray]
+HostVjp = Callable[[np.ndarray], tuple[np.ndarray, PullBack]]
+
+_SLOPES: dict[Any, Callable[[np.ndarray], np.ndarray]] = {  # at the activation's output
+    jnp.tanh: lambda y: 1 - y * y,
+    jax.nn.relu: lambda y: y > 0,
+    jax.nn.sigmoid: lambda y: y * (1 - y),
+}
+
+
+def host_vjp(network: eqx.nn.Sequential) -> HostVjp | None:
+    """`jax.vjp` of the network on batches: x -> (y, pull back), row by row; None where a layer is not dense."""
+    steps = []
+    for layer in network.layers:
+        pull = _pull(layer)
+        if pull is None:
+            return None
+        steps.append((host_function(eqx.nn.Sequential([layer])), pull))
+
+    def vjp(x: np.ndarray) -> tuple[np.ndarray, PullBack]:
+        outputs = []
+        for forward, _ in steps:
+            x = forward(x)
+            outputs.append(x)
+
+        def back(cotangent: np.ndarray) -> np.ndarray:
+            for (_, pull), y in zip(reversed(steps), reversed(outputs), strict=True):
+                cotangent = pull(cotangent, y)
+            return cotangent
+
+        return x, back
+
+    return vjp
+
+
+def _pull(layer: Any) -> Callable[[np.ndarray, np.ndarray], np.ndarray] | None:
+    if isinstance(layer, eqx.nn.Linear):
+        weight = np.asarray(layer.weight)
+        return lambda c, y: c @ weight
+    slope = _SLOPES.get(layer.fn) if isinstance(layer, eqx.nn.Lambda) else None
+    return None if slope is None else lambda c, y: c * slope(y)
