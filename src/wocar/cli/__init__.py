@@ -14,6 +14,7 @@ COMMANDS = {
     "train": "train an agent",
     "audit": "returns of an agent without attack and under attacks",
     "estimate": "worst-attack value of a fixed policy, no attacker trained",
+    "import": "an agent from a Stable-Baselines3 zip or a published .model file",
 }
 
 

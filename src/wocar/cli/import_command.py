@@ -1,0 +1,55 @@
+"""wocar import FILE --out DIR [--env ID] [--normaliser vecnormalize.pkl]"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from wocar.agent import FILES
+from wocar.cli.options import parse, say
+from wocar.files import atomic_directory
+from wocar.interop import Published, load_all
+from wocar.types import UserError
+
+ADVERSARY = "adversary"
+
+
+@dataclass(frozen=True)
+class ImportOptions:
+    file: Annotated[Path, tyro.conf.Positional]
+    """A Stable-Baselines3 zip, or a published .model file. Nothing in it is executed."""
+    out: Path
+    """Folder for the agent; an adversary that comes with it goes into its subfolder `adversary`."""
+    env: str | None = None
+    """The environment's id, where the file does not tell it."""
+    normaliser: Path | None = None
+    """VecNormalize's pickle; by default the one beside the zip."""
+
+
+def main(argv: list[str]) -> int:
+    about = "An agent from a Stable-Baselines3 zip or a published .model file."
+    options: ImportOptions = parse(ImportOptions, argv, "import", about)
+    out = options.out
+    if out.is_file() or (out.is_dir() and not {p.name for p in out.iterdir()} <= FILES | {ADVERSARY}):
+        raise UserError(f"{out} holds other files than an agent's; choose another folder")
+    found = load_all(options.file, options.env, options.normaliser)
+    _write(found, out)
+    agent = found.victim
+    say(f"{agent.meta['method']} on {agent.spec.id} in {out}")
+    if agent.meta.get("library") and "normaliser" not in agent.meta:
+        say("no VecNormalize statistics given or found: observations enter the policy as they are")
+    if "normaliser" in agent.meta:
+        say(f"observations are normalised by {agent.meta['normaliser']}")
+    if found.adversary is not None:
+        say(f"the adversary trained against it in {out / ADVERSARY}")
+    return 0
+
+
+def _write(found: Published, out: Path) -> None:
+    """Both agents, or none."""
+    with atomic_directory(out) as folder:
+        found.victim.write(folder)
+        if found.adversary is not None:
+            (folder / ADVERSARY).mkdir()
+            found.adversary.write(folder / ADVERSARY)

@@ -1,0 +1,73 @@
+"""Stable-Baselines3's observation and action spaces, and VecNormalize's statistics."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wocar.interop.restricted import one_line_refusal, read_pickle
+from wocar.interop.torch_files import read_file
+from wocar.interop.values import array, attributes, dtype, field, has, kind, number
+from wocar.networks import Normaliser, PixelNormaliser, ScaledNormaliser
+from wocar.types import ActionSpace
+
+
+class Observations(NamedTuple):
+    shape: tuple[int, ...]
+    normaliser: Normaliser
+    """What the policy itself does to an observation: images are divided by 255."""
+
+
+def read_observations(space: Any, normalise_images: bool) -> Observations:
+    if kind(space) != "Box":
+        raise ValueError(f"its observation space {kind(space)} is not supported: only Box is")
+    low, high = (array(field(space, name)) for name in ("low", "high"))
+    image = low.ndim == 3 and dtype(field(space, "dtype")) == np.uint8 and np.all(low == 0) and np.all(high == 255)
+    if image and normalise_images:
+        return Observations(low.shape, PixelNormaliser())
+    return Observations(low.shape, ScaledNormaliser.identity(low.shape))
+
+
+def read_actions(space: Any) -> ActionSpace:
+    if kind(space) == "Discrete":
+        if attributes(space).get("start") is not None and number(field(space, "start")) != 0:
+            raise ValueError("its discrete actions do not start at 0")
+        return ActionSpace(int(number(field(space, "n"))))
+    if kind(space) != "Box":
+        raise ValueError(f"its action space {kind(space)} is not supported: Box and Discrete are")
+    low, high = (np.array(array(field(space, name)), np.float32) for name in ("low", "high"))
+    if low.ndim != 1 or low.shape != high.shape or np.any(np.isnan(low)) or np.any(np.isnan(high)):
+        raise ValueError(f"its action space of shape {low.shape} is not supported: one dimension is")
+    return ActionSpace(len(low), low, high)
+
+
+def find_statistics(path: Path) -> Path | None:
+    """VecNormalize's pickle where people keep it: beside the zip, or in the folder of its name."""
+    folder, name = path.parent, "vecnormalize.pkl"
+    places = [folder / f"{path.stem}_{name}", folder / path.stem / name, folder / name]
+    if len(list(folder.glob("*.zip"))) == 1:
+        places += sorted(folder.glob(f"*_{name}"))
+    return next((file for file in places if file.is_file()), None)
+
+
+def read_statistics(path: Path, seen: Observations) -> tuple[Normaliser, dict[str, Any]]:
+    """z = clip((o - mean) / sqrt(var + epsilon), -clip_obs, clip_obs), and the standard deviation of the return."""
+    tree = read_pickle(read_file(path), str(path))
+    with one_line_refusal(str(path)):
+        if kind(tree) != "VecNormalize":
+            raise ValueError(f"it holds a {kind(tree)}, not a VecNormalize")
+        epsilon = number(field(tree, "epsilon"))
+        notes: dict[str, Any] = {"normaliser": path.name}
+        if has(tree, "ret_rms") and has(field(tree, "ret_rms"), "var"):
+            notes["reward_std"] = float(np.sqrt(number(field(tree, "ret_rms", "var")) + epsilon))
+        if attributes(tree).get("norm_obs") is False:
+            return seen.normaliser, notes
+        if not isinstance(seen.normaliser, ScaledNormaliser):
+            raise ValueError("statistics for images that the policy divides by 255 itself are not supported")
+        mean, variance = (np.array(array(field(tree, "obs_rms", name)), np.float64) for name in ("mean", "var"))
+        if mean.shape != seen.shape or variance.shape != seen.shape:
+            raise ValueError(f"its observations have shape {mean.shape}, the agent's {seen.shape}")
+        scale, clip = np.sqrt(variance + epsilon), number(field(tree, "clip_obs"))
+        if not (np.all(np.isfinite(mean)) and np.all(scale > 0) and np.all(np.isfinite(scale)) and clip > 0):
+            raise ValueError("its statistics are not finite numbers")
+        return ScaledNormaliser(mean, scale, clip), notes
