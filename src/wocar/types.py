@@ -69,6 +69,8 @@ class Transitions(NamedTuple):
     next_obs: Array
     terminated: Array
     truncated: Array
+    reward_scale: Array = 1.0
+    """What the rewards were divided by, one number."""
 
 
 class VectorEnv(Protocol):

@@ -14,10 +14,10 @@ from wocar.bounds import (
     action_box,
     action_mask,
     any_action,
+    attacked_value,
     ascend,
     worst_action_in_box,
     worst_action_in_mask,
-    worst_value_in_mask,
 )
 from wocar.types import Interval
 
@@ -80,8 +80,10 @@ def test_discrete_by_hand() -> None:
     mask = jnp.array([[False, True, True], [True, False, False]])
     np.testing.assert_array_equal(worst_action_in_mask(q_values, mask), [1, 0])
     greedy = jnp.array([2, 0])
-    np.testing.assert_allclose(worst_value_in_mask(q_values, mask, greedy), [2, 3])
-    np.testing.assert_allclose(worst_value_in_mask(q_values, any_action(q_values), greedy, 0.25), [2.5, 2.5])
+    np.testing.assert_allclose(attacked_value(q_values, worst_action_in_mask(q_values, mask), greedy), [2, 3])
+    np.testing.assert_allclose(
+        attacked_value(q_values, worst_action_in_mask(q_values, any_action(q_values)), greedy, 0.25), [2.5, 2.5]
+    )
 
 
 def test_action_ball_by_hand() -> None:

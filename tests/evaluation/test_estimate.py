@@ -13,7 +13,8 @@ from wocar.bounds import Ball, action_mask
 from wocar.cli import main
 from wocar.envs import env_spec
 from wocar.envs.tabular import TabularMDP, policy_evaluation, worst_value_iteration, worst_values
-from wocar.evaluation.worst_case import calibrate, collect_rollout, fit_worst_value, worst_case
+from wocar.evaluation.worst_case import calibrate, worst_case
+from wocar.evaluation.worst_critic import collect_rollout, fit_worst_value
 from wocar.networks import CategoricalPolicy, GaussianPolicy, RunningNormaliser
 from wocar.networks.layers import linear
 from wocar.types import ActionSpace, EnvSpec, Transitions
@@ -45,10 +46,10 @@ def test_the_fitted_critic_finds_the_exact_worst_value() -> None:
     here, there = path[:, :-1], path[:, 1:]
     ends = np.zeros((1, 400), bool)
     rollout = Transitions(states[here], actions, rewards[here, actions].astype(np.float32), states[there], ends, ends)
-    critic = fit_worst_value(agent, EPS, rollout, scale=1.0, rounds=80, seed=0, gamma=gamma).target
+    critic = fit_worst_value(agent, EPS, rollout, scale=1.0, sweeps=400, seed=0, gamma=gamma).target
     np.testing.assert_allclose(critic(jnp.asarray(states)), exact, atol=0.05)
     np.testing.assert_allclose(worst_case(agent, critic, EPS)(states).value, worst_values(exact, mask), atol=0.05)
-    natural = fit_worst_value(agent, 0.0, rollout, scale=1.0, rounds=80, seed=0, gamma=gamma).target
+    natural = fit_worst_value(agent, 0.0, rollout, scale=1.0, sweeps=400, seed=0, gamma=gamma).target
     values = worst_case(agent, natural, 0.0)(states).value
     np.testing.assert_allclose(values, policy_evaluation(mdp, np.array([0, 1])), atol=0.05)
     assert values[0] > exact.max() + 1
@@ -59,7 +60,7 @@ def test_calibration_of_a_critic_that_knows_nothing_is_far_off() -> None:
     policy = GaussianPolicy.create(3, 1, jax.random.key(0), (8,))
     agent = Agent(spec, RunningNormaliser.create((3,), np.inf), policy)
     rollout = collect_rollout(agent, 256, seed=0, n_envs=4)
-    critic = fit_worst_value(agent, 0.1, rollout, scale=100.0, rounds=1, seed=0).target
+    critic = fit_worst_value(agent, 0.1, rollout, scale=100.0, sweeps=1, seed=0).target
     check = calibrate(agent, critic, 0.1, 100.0, seed=0, episodes=2, horizon=50)
     assert check.achieved < -100 and abs(check.ratio - 1) > 0.5
 
@@ -67,7 +68,20 @@ def test_calibration_of_a_critic_that_knows_nothing_is_far_off() -> None:
 def test_the_command_reports_every_radius(tmp_path: Path) -> None:
     agent = grid_agent()
     agent.save(tmp_path / "agent")
-    words = [str(tmp_path / "agent"), "--eps", "0.05", "0.1", "--steps", "320", "--rounds", "2", "--episodes", "4"]
+    words = [
+        str(tmp_path / "agent"),
+        "--eps",
+        "0.05",
+        "0.1",
+        "--steps",
+        "320",
+        "--sweeps",
+        "2",
+        "--explorations",
+        "1",
+        "--episodes",
+        "4",
+    ]
     try:
         main(["estimate", *words, "--json", str(tmp_path / "out.json")])
     except SystemExit as stop:

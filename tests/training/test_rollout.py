@@ -58,7 +58,7 @@ def collect(lengths: list[int], steps: int, rollouts: int) -> tuple[Counter, lis
 def test_every_environment_gives_exactly_its_transitions(lengths: list[int]) -> None:
     _, rollouts = collect(lengths, 8, 3)
     whole = Transitions(
-        *(np.concatenate(parts, axis=1) for parts in zip(*(r.transitions for r in rollouts), strict=True))
+        *(np.concatenate(parts, axis=1) for parts in zip(*(r.transitions[:6] for r in rollouts), strict=True))
     )
     n, length = len(lengths), np.array(lengths)[:, None]
     t = np.broadcast_to(np.arange(24), (n, 24))

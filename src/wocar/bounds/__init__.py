@@ -5,9 +5,9 @@ from wocar.bounds.action_sets import (
     action_box,
     action_mask,
     any_action,
+    attacked_value,
     worst_action_in_box,
     worst_action_in_mask,
-    worst_value_in_mask,
 )
 from wocar.bounds.ball import Ball
 from wocar.bounds.network import Method, network_bounds
@@ -22,8 +22,8 @@ __all__ = [
     "any_action",
     "ascend",
     "ascend_in_ball",
+    "attacked_value",
     "network_bounds",
     "worst_action_in_box",
     "worst_action_in_mask",
-    "worst_value_in_mask",
 ]

@@ -57,9 +57,8 @@ def worst_action_in_mask(q_values: Array, mask: Array) -> Array:
     return jnp.argmin(jnp.where(mask, q_values, jnp.inf), axis=1)
 
 
-def worst_value_in_mask(q_values: Array, mask: Array, greedy: Array, probability: float | Array = 1.0) -> Array:
-    """(1 - p) Q(greedy) + p min over the mask of Q, (B,): an attacker who succeeds with probability p."""
-    worst = worst_action_in_mask(q_values, mask)
+def attacked_value(q_values: Array, worst: Array, greedy: Array, probability: float | Array = 1.0) -> Array:
+    """App. C.5: (1 - p) Q(greedy) + p Q(worst), (B,): an attacker who succeeds with probability p."""
     chosen, least = (jnp.take_along_axis(q_values, a[:, None], axis=1)[:, 0] for a in (greedy, worst))
     return (1 - probability) * chosen + probability * least
 

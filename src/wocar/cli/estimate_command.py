@@ -25,8 +25,10 @@ class EstimateOptions:
     """Radii of the ball; by default that of the agent's training or of the paper."""
     steps: int = 10_000
     """Steps of the policy's own rollouts."""
-    rounds: int = 300
-    """Fits of the worst critic, each to targets from the one before."""
+    sweeps: int = 400
+    """Backups of the worst critic before and after each exploration."""
+    explorations: int = 6
+    """Times the critic is let loose in the environment, to learn where its worst actions really lead."""
     bounds: Method = "crown"
     episodes: int = 50
     seed: int = 1234
@@ -37,9 +39,11 @@ class EstimateOptions:
 def main(argv: list[str]) -> int:
     about = "Worst-attack value of a fixed policy from its own rollouts; no attacker is trained."
     options: EstimateOptions = parse(EstimateOptions, argv, "estimate", about)
-    for name in ("steps", "rounds", "episodes"):
+    for name in ("steps", "sweeps", "episodes"):
         if getattr(options, name) <= 0:
             raise UserError(f"--{name} must be positive, not {getattr(options, name)}")
+    if options.explorations < 0:
+        raise UserError(f"--explorations must not be negative, not {options.explorations}")
     if not all(eps >= 0 for eps in options.eps):
         raise UserError("--eps must not be negative")
     agent = load_run_agent(options.agent)
@@ -48,7 +52,8 @@ def main(argv: list[str]) -> int:
         agent,
         radii,
         options.steps,
-        options.rounds,
+        options.sweeps,
+        options.explorations,
         options.seed,
         options.episodes,
         options.bounds,

@@ -10,15 +10,18 @@ from wocar.agent import Agent
 from wocar.bounds import Method
 from wocar.envs import make_env
 from wocar.evaluation.episodes import EVALUATION_STREAM, run_episodes
-from wocar.evaluation.worst_case import FIT, GAMMA, calibrate, collect_rollout, fit_worst_value, worst_case
+from wocar.evaluation.worst_case import calibrate, worst_case
+from wocar.evaluation.worst_critic import FIT, GAMMA, collect_rollout, fit_worst_value
 from wocar.rollout import running_returns
+from wocar.types import UserError
 
 
 def estimate(
     agent: Agent,
     radii: list[float],
     steps: int,
-    rounds: int,
+    sweeps: int,
+    explorations: int,
     seed: int,
     episodes: int = 50,
     bounds: Method = "crown",
@@ -27,8 +30,11 @@ def estimate(
     """Discounted values of the deterministic policy from its starting states, in units of return.
 
     A lower bound where the critic is exact (finite tasks). With a network it is an estimate: it assumes that the critic
-    generalises from the policy's own noisy rollouts to the states an attacker would lead to.
+    generalises from the rollouts it was fitted to, the policy's own and those of its explorations, to the states an
+    attacker would lead to. How far that holds, `relaxed_attack` tells.
     """
+    if agent.recurrent:
+        raise UserError("estimates are for policies without memory: the sets of actions come from bounds of a network")
     rollout = collect_rollout(agent, steps, seed)
     ends = rollout.terminated | rollout.truncated
     discounted, _ = running_returns(rollout.rewards, ends, np.zeros(len(ends)), GAMMA)
@@ -37,7 +43,7 @@ def estimate(
     starts = _starting_states(agent, seed, episodes)
     rows: list[dict[str, Any]] = []
     for eps in [0.0, *radii]:
-        critic = fit_worst_value(agent, eps, rollout, scale, rounds, seed, config).target
+        critic = fit_worst_value(agent, eps, rollout, scale, sweeps, seed, config, explorations=explorations).target
         found = worst_case(agent, critic, eps, config)(starts)
         check = calibrate(agent, critic, eps, scale, seed, config)
         rows.append(
@@ -61,6 +67,8 @@ def estimate(
         "gamma": GAMMA,
         "units": "discounted return from the starting states, raw reward",
         "steps": int(rollout.rewards.size),
+        "sweeps": sweeps,
+        "explorations": explorations,
         "bounds": bounds,
         "seed": seed,
         "natural_measured": float(measured.discounted.mean()),

@@ -1,6 +1,5 @@
-"""The worst-attack value of a fixed policy from its own rollouts, and an attacker that acts on it, to check it by."""
+"""What a worst critic foretells, and an attacker that acts on it, to check it by."""
 
-import dataclasses
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -13,20 +12,10 @@ from wocar.agent import Agent
 from wocar.bounds import Ball
 from wocar.envs import make_env
 from wocar.evaluation.episodes import EVALUATION_STREAM
+from wocar.evaluation.worst_critic import FIT, GAMMA
 from wocar.mechanisms.config import WocarConfig
-from wocar.mechanisms.wocar import Wocar
 from wocar.mechanisms.worst_set import SetMinimum, set_minimum
 from wocar.mechanisms.worst_value import WorstCritic
-from wocar.networks import DiscreteCritic, DuelingActionCritic, TwinCritic
-from wocar.rollout import Collector
-from wocar.types import Batch, Transitions
-
-GAMMA = 0.99
-ROLLOUT_STREAM = 2_000_000
-STEPS_PER_ROUND = 60
-"""Gradient steps between two backups, at least: the target then follows to within a few percent."""
-FIT = WocarConfig(reg=False, kappa_wst=0.0, critic_lr=1e-3, critic_epochs=2, critic_tau=0.05, importance=False)
-"""Settings for the worst critic of a fixed policy: mechanism 1 alone, one-step backups, many rounds."""
 
 
 class Calibration(NamedTuple):
@@ -44,45 +33,6 @@ class Calibration(NamedTuple):
     @property
     def ratio(self) -> float:
         return self.estimate / self.achieved if self.achieved else float("nan")
-
-
-def collect_rollout(agent: Agent, steps: int, seed: int, n_envs: int = 16) -> Transitions:
-    """Transitions of the stochastic policy, (n, T), raw rewards."""
-    env = make_env(agent.spec.id, n_envs, seed, stream=ROLLOUT_STREAM)
-    collector = Collector(env, np.random.default_rng([seed, 0]))
-    rollout = collector.collect(agent, -(-steps // n_envs))
-    env.close()
-    return rollout.transitions
-
-
-def fit_worst_value(
-    agent: Agent,
-    eps: float,
-    rollout: Transitions,
-    scale: float,
-    rounds: int,
-    seed: int,
-    config: WocarConfig = FIT,
-    gamma: float = GAMMA,
-) -> WorstCritic:
-    """The worst critic of the agent's deterministic policy at a constant radius, in rewards divided by `scale`.
-
-    Each round is one worst-attack backup of all transitions: some multiples of 1 / (1 - gamma) of them are needed.
-    """
-    spec = agent.spec
-    parts = max(1, rollout.rewards.size // 256)
-    epochs = max(config.critic_epochs, STEPS_PER_ROUND // parts)
-    config = dataclasses.replace(config, bound_eps=eps, critic_minibatches=parts, critic_epochs=epochs)
-    objective = Wocar(config, spec.actions, gamma)
-    kind: Any = DiscreteCritic if spec.actions.discrete else DuelingActionCritic
-    key = jax.random.key(seed)
-    twins = (kind.create(spec.obs_shape[0], spec.actions.size, k) for k in jax.random.split(key))
-    extra = objective.init(TwinCritic(*twins))
-    batch = _as_batch(rollout, scale)
-    fit = eqx.filter_jit(objective.fit)
-    for k in range(rounds):
-        extra, _, _ = fit(extra, agent.policy, batch, jax.random.fold_in(key, k), jnp.float32(k / rounds))
-    return extra.worst
 
 
 def worst_case(agent: Agent, critic: Any, eps: float, config: WocarConfig = FIT) -> Callable[[np.ndarray], SetMinimum]:
@@ -143,23 +93,4 @@ def calibrate(
         start_achieved=float(achieved[0].mean()),
         drop=float(np.array(drops)[whole].mean()),
         spread=float(value_grid[whole].std()),
-    )
-
-
-def _as_batch(rollout: Transitions, scale: float) -> Batch:
-    last = np.asarray(rollout.terminated) | np.asarray(rollout.truncated)
-    last[:, -1] = True
-    flat = {name: jnp.asarray(x.reshape(-1, *x.shape[2:])) for name, x in rollout._asdict().items()}
-    nothing = jnp.zeros(rollout.rewards.size)
-    return Batch(
-        obs=flat["obs"],
-        actions=flat["actions"],
-        rewards=flat["rewards"] / scale,
-        next_obs=flat["next_obs"],
-        terminated=flat["terminated"],
-        last=jnp.asarray(last.reshape(-1)),
-        log_prob=nothing,
-        value=nothing,
-        advantage=nothing,
-        returns=nothing,
     )

@@ -46,5 +46,7 @@ class WocarConfig(RobustConfig):
     critic_tau: float = 0.005
     critic_twin: bool = False
     """Two worst critics, the larger value counts: less spurious pessimism."""
+    critic_replay: int = 0
+    """Past transitions the worst critic also learns from; 0: only those of the iteration."""
     search_steps: int = 10
     """Descent steps to the worst action."""

@@ -17,7 +17,7 @@ class Objective(Protocol):
     def critics(self) -> int:
         """How many worst critics `init` is to be given: none, one, or a pair as one."""
 
-    def init(self, critic: Any) -> Any:
+    def init(self, critic: Any, obs_shape: tuple[int, ...]) -> Any:
         """The objective's own training state."""
 
     def fit(
@@ -37,7 +37,7 @@ class Vanilla(NamedTuple):
 
     critics: int = 0
 
-    def init(self, critic: Any) -> Any:
+    def init(self, critic: Any, obs_shape: tuple[int, ...]) -> Any:
         return ()
 
     def fit(

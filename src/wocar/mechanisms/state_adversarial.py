@@ -22,7 +22,7 @@ class StateAdversarial(NamedTuple):
     def critics(self) -> int:
         return 0
 
-    def init(self, critic: Any) -> Any:
+    def init(self, critic: Any, obs_shape: tuple[int, ...]) -> Any:
         return ()
 
     def ball(self, progress: jax.Array) -> Ball:

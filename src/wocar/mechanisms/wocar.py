@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from wocar.bounds import Ball
 from wocar.mechanisms.config import WocarConfig
 from wocar.mechanisms.objective import Info
+from wocar.mechanisms.replay import Replay
 from wocar.mechanisms.state_adversarial import StateAdversarial
 from wocar.mechanisms.state_reg import state_importance
 from wocar.mechanisms.worst_policy import robust_advantage
@@ -26,6 +27,7 @@ from wocar.types import ActionSpace, Batch
 
 class WocarState(NamedTuple):
     worst: WorstCritic
+    replay: Replay | None = None
 
     @property
     def critics(self) -> dict[str, Any]:
@@ -48,8 +50,10 @@ class Wocar(NamedTuple):
     def regulariser(self) -> StateAdversarial:
         return StateAdversarial(self.config)
 
-    def init(self, critic: Any) -> WocarState:
-        return WocarState(WorstCritic.create(critic))
+    def init(self, critic: Any, obs_shape: tuple[int, ...]) -> WocarState:
+        size = None if self.actions.discrete else self.actions.size
+        capacity = self.config.critic_replay
+        return WocarState(WorstCritic.create(critic), Replay.create(capacity, obs_shape, size) if capacity else None)
 
     def fit(
         self, extra: WocarState, policy: Any, batch: Batch, key: jax.Array, progress: jax.Array
@@ -61,16 +65,26 @@ class Wocar(NamedTuple):
 
         n, ends = len(batch.rewards), boundaries(batch)
         states = jnp.concatenate([batch.obs, batch.next_obs.at[ends].get(mode="clip")])
+        replay, past = extra.replay, None
+        if replay is not None:
+            replay = replay.insert(batch, actions, jax.random.fold_in(key, 2))
+            past = replay.sample(n // 2, batch.notes["reward_scale"][0], jax.random.fold_in(key, 3))
+            states = jnp.concatenate([states, past.next_obs])
         found = set_minimum(policy, extra.worst, states, self.set_ball(progress), cfg, self.actions)
-        here = found.value[:n]
-        next_minimum = follow(here, batch.last, ends, found.value[n:])
+        here, at_ends, at_past = jnp.split(found.value, [n, n + len(ends)])
+        next_minimum = follow(here, batch.last, ends, at_ends)
 
         targets = worst_attack_backup(batch.rewards, batch.terminated, next_minimum, self.gamma)
+        lessons = [(batch.obs, actions, targets)]
+        if past is not None:
+            old = worst_attack_backup(past.rewards, past.terminated, at_past, self.gamma)
+            lessons.append((past.obs, past.actions, old))
+        seen, done, wanted = (jnp.concatenate(x) for x in zip(*lessons, strict=True))
         critic, loss = fit_worst_critic(
             extra.worst,
-            batch.obs,
-            actions,
-            targets,
+            seen,
+            done,
+            wanted,
             jax.random.fold_in(key, 1),
             cfg.critic_lr * (1 - progress),
             cfg.critic_epochs,
@@ -85,7 +99,7 @@ class Wocar(NamedTuple):
         w = state_importance(batch.value, here)
         if cfg.importance:
             notes["importance"] = w
-        return WocarState(critic), batch._replace(notes=notes), info | report(found, w, loss)
+        return WocarState(critic, replay), batch._replace(notes=notes), info | report(found, w, loss)
 
     def advantages(self, batch: Batch, progress: jax.Array) -> jax.Array:
         cfg = self.config

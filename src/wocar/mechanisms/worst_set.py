@@ -11,13 +11,23 @@ from wocar.bounds import (
     action_box,
     action_mask,
     any_action,
+    attacked_value,
     worst_action_in_box,
     worst_action_in_mask,
-    worst_value_in_mask,
 )
 from wocar.mechanisms.config import WocarConfig
 from wocar.mechanisms.worst_value import WorstCritic, q_at
-from wocar.types import ActionSpace, Array
+from wocar.types import ActionSpace, Array, Interval
+
+
+class ActionSet(NamedTuple):
+    """A_adv at each state (N, ...), with the policy's own action; a box for continuous actions, a mask for discrete."""
+
+    mode: jax.Array
+    box: Interval | None
+    mask: Array
+    probability: jax.Array
+    """Of an attack's success, (N,)."""
 
 
 class SetMinimum(NamedTuple):
@@ -35,33 +45,35 @@ class SetMinimum(NamedTuple):
     """Whether the set holds more than one action."""
 
 
+def action_set(policy: Any, obs: Array, ball: Ball, config: WocarConfig, actions: ActionSpace) -> ActionSet:
+    """What an attacker of the configured threat can make of the policy's action."""
+    mode, sure = actions.cut(policy.mode(obs)), jnp.ones(len(obs))
+    acting = config.threat == "action"
+    if actions.discrete:
+        if acting:
+            return ActionSet(mode, None, any_action(policy.head(obs)), sure * ball.eps)
+        return ActionSet(mode, None, action_mask(policy.network, ball, obs, config.bounds), sure)
+    if acting:
+        return ActionSet(mode, action_ball(mode, ball.eps, actions.low, actions.high), None, sure)
+    return ActionSet(mode, action_box(policy.network, ball, obs, actions.low, actions.high, config.bounds), None, sure)
+
+
+def minimum_over(found: ActionSet, critic: WorstCritic, obs: Array, search_steps: int) -> SetMinimum:
+    """The critic's minimum over given sets."""
+    if found.box is not None:
+        worst = worst_action_in_box(lambda a: critic.online(obs, a), found.mode, found.box, steps=search_steps)
+        value = critic.target(obs, worst)
+        width = found.box.upper - found.box.lower
+        drop = critic.target(obs, found.mode) - value
+        return SetMinimum(found.mode, worst, value, drop, width.mean(axis=-1), (width > 1e-6).any(axis=-1))
+    worst = worst_action_in_mask(critic.online(obs), found.mask)
+    value = attacked_value(critic.target(obs), worst, found.mode, found.probability)
+    size = found.mask.sum(axis=-1)
+    drop = q_at(critic.target, obs, found.mode) - value
+    return SetMinimum(found.mode, worst, value, drop, size.astype(jnp.float32), size > 1)
+
+
 def set_minimum(
     policy: Any, critic: WorstCritic, obs: Array, ball: Ball, config: WocarConfig, actions: ActionSpace
 ) -> SetMinimum:
-    if actions.discrete:
-        return _discrete(policy, critic, obs, ball, config)
-    mode = actions.cut(policy.mode(obs))
-    if config.threat == "action":
-        box = action_ball(mode, ball.eps, actions.low, actions.high)
-    else:
-        box = action_box(policy.network, ball, obs, actions.low, actions.high, config.bounds)
-    worst = worst_action_in_box(lambda a: critic.online(obs, a), mode, box, steps=config.search_steps)
-    value = critic.target(obs, worst)
-    width = box.upper - box.lower
-    drop = critic.target(obs, mode) - value
-    return SetMinimum(mode, worst, value, drop, width.mean(axis=-1), (width > 1e-6).any(axis=-1))
-
-
-def _discrete(policy: Any, critic: WorstCritic, obs: Array, ball: Ball, config: WocarConfig) -> SetMinimum:
-    mode, scores = policy.mode(obs), critic.online(obs)
-    at_mode = q_at(critic.target, obs, mode)
-    if config.threat == "action":
-        mask = any_action(scores)
-        value = worst_value_in_mask(critic.target(obs), mask, mode, probability=ball.eps)
-        worst = worst_action_in_mask(scores, mask)
-    else:
-        mask = action_mask(policy.network, ball, obs, config.bounds)
-        worst = worst_action_in_mask(scores, mask)
-        value = q_at(critic.target, obs, worst)
-    size = mask.sum(axis=-1)
-    return SetMinimum(mode, worst, value, at_mode - value, size.astype(jnp.float32), size > 1)
+    return minimum_over(action_set(policy, obs, ball, config, actions), critic, obs, config.search_steps)
