@@ -1,6 +1,23 @@
 """Victim and observation to an observation inside the ball. The caller projects: an attack cannot cheat its budget."""
 
-from wocar.attacks.base import Attack, perturbation
+from wocar.attacks.action import CriticAction, RandomAction
+from wocar.attacks.base import ActionAttack, Attack, Disturbance, Perturbation
+from wocar.attacks.critic import CriticAttack
+from wocar.attacks.diagnostics import zero_gradient_share
+from wocar.attacks.pgd import PGD, MinBest
 from wocar.attacks.simple import MaxDiff, Random
 
-__all__ = ["Attack", "MaxDiff", "Random", "perturbation"]
+__all__ = [
+    "PGD",
+    "ActionAttack",
+    "Attack",
+    "CriticAction",
+    "CriticAttack",
+    "Disturbance",
+    "MaxDiff",
+    "MinBest",
+    "Perturbation",
+    "Random",
+    "RandomAction",
+    "zero_gradient_share",
+]

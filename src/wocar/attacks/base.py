@@ -1,4 +1,4 @@
-"""The contract of an attack: the constructor says how, the call says whom and how far."""
+"""The contract of an attack: the constructor says how, the call says whom and how far. The caller projects."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -8,27 +8,138 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from wocar.bounds import Ball
+from wocar.bounds import Ball, ascend_in_ball
+from wocar.bounds.search import shrinking
+from wocar.types import ActionSpace
+
+Objective = Callable[[jax.Array], jax.Array]
 
 
 class Attack(Protocol):
-    """A frozen dataclass of settings. `perturb` is pure; what it returns need not lie in the ball."""
+    """A frozen dataclass of settings, or an `eqx.Module` where it holds arrays; `perturb` is pure.
+
+    `policy` is a feed-forward policy, or a recurrent one whose hidden state is held. What `perturb` returns need not
+    lie in the ball. An attack with memory also has `start(n) -> carry`, arrays with n rows, and
+    `perturb_carry(policy, ball, obs, key, carry) -> (obs~, carry)`, which is called in the place of `perturb`.
+    """
 
     def perturb(self, policy: Any, ball: Ball, obs: jax.Array, key: jax.Array) -> jax.Array: ...
 
 
-def perturbation(attack: Attack, policy: Any, ball: Ball, seed: int) -> Callable[[np.ndarray], np.ndarray]:
-    """The attack on a victim's policy as a function of normalised observations (B, obs), projected onto the ball."""
+class GradientAttack(Attack, Protocol):
+    """An attack that climbs a function (B, *obs_shape) -> (B,) of what the victim is shown."""
 
-    @eqx.filter_jit
-    def inside(policy: Any, ball: Ball, obs: jax.Array, key: jax.Array) -> jax.Array:
-        return ball.project(obs, attack.perturb(policy, ball, obs, key))
+    def objective(self, policy: Any, obs: jax.Array) -> Objective: ...
 
-    base, calls = jax.random.key(seed), 0
 
-    def call(obs: np.ndarray) -> np.ndarray:
-        nonlocal calls
-        calls += 1
-        return np.asarray(inside(policy, ball, jnp.asarray(obs), jax.random.fold_in(base, calls)))
+class ActionAttack(Protocol):
+    """Changes actions between the victim and its environment; discrete ones it proposes, and chance decides."""
 
-    return call
+    def disturb(
+        self, policy: Any, radius: jax.Array, obs: jax.Array, actions: jax.Array, key: jax.Array
+    ) -> jax.Array: ...
+
+
+def steepest(objective: Objective, ball: Ball, obs: jax.Array, steps: int) -> jax.Array:
+    """From the true state to the best point met on steps that shrink from two radii: within 1 % of fifty steps."""
+    sizes = shrinking(2 * ball.radius(obs), steps)
+    return ascend_in_ball(objective, ball, obs, obs, steps=steps, step_size=sizes, keep_best=True)
+
+
+class Perturbation:
+    """An attack at work: normalised observations to perturbed ones inside the ball, step after step."""
+
+    def __init__(self, attack: Attack, ball: Ball, seed: int) -> None:
+        self.attack, self.ball = attack, ball
+        self.calls = 0
+        self._key, self._used = jax.random.key(seed), 0.0
+        self._carry: Any = None
+
+    def __call__(self, policy: Any, obs: np.ndarray) -> np.ndarray:
+        self.calls += 1
+        if self._carry is None and hasattr(self.attack, "start"):
+            self._carry = self.attack.start(len(obs))
+        shown, used, self._carry = _perturbed(
+            self.attack, policy, self.ball, jnp.asarray(obs), self._key, jnp.uint32(self.calls), self._carry
+        )
+        self._used += float(used)
+        return np.asarray(shown)
+
+    def reset(self, rows: np.ndarray, n: int) -> None:
+        """Forget what was remembered of these environments of n: their episodes have ended."""
+        if self._carry is not None:
+            fresh = self.attack.start(n)  # type: ignore[attr-defined]
+            self._carry = jax.tree.map(lambda old, new: old.at[rows].set(new[rows]), self._carry, fresh)
+
+    @property
+    def used(self) -> float:
+        """Share of the budget used, over all calls: mean |s~ - s| / eps (l_2: mean length / eps)."""
+        return self._used / max(self.calls, 1)
+
+
+class Disturbance:
+    """An action attack at work: the victim's actions to those that reach the environment.
+
+    Continuous: every coordinate moves by at most `radius`, and not out of the range the environment takes (or further
+    out, if the victim has left it). Discrete: each action is replaced with probability `radius`.
+    """
+
+    def __init__(self, attack: ActionAttack, radius: float, space: ActionSpace, seed: int) -> None:
+        if space.discrete and not 0 <= radius <= 1:
+            raise ValueError(f"radius {radius}: discrete actions are replaced with a probability between 0 and 1")
+        self.attack, self.radius, self.space = attack, radius, space
+        self.calls = 0
+        self._key, self._used = jax.random.key(seed), 0.0
+
+    def __call__(self, policy: Any, obs: np.ndarray, actions: np.ndarray) -> np.ndarray:
+        self.calls += 1
+        limits = None if self.space.discrete else (self.space.low, self.space.high)
+        radius, call = jnp.float32(self.radius), jnp.uint32(self.calls)
+        taken, used = _disturbed(
+            self.attack, policy, radius, limits, jnp.asarray(obs), jnp.asarray(actions), self._key, call
+        )
+        self._used += float(used)
+        return np.asarray(taken).astype(actions.dtype)
+
+    @property
+    def used(self) -> float:
+        """Share of the budget used, over all calls: mean |a~ - a| / radius; discrete: share replaced / radius."""
+        return self._used / max(self.calls, 1)
+
+
+@eqx.filter_jit
+def _perturbed(
+    attack: Any, policy: Any, ball: Ball, obs: jax.Array, key: jax.Array, call: jax.Array, carry: Any
+) -> tuple[jax.Array, jax.Array, Any]:
+    key = jax.random.fold_in(key, call)
+    if carry is None:
+        shown = attack.perturb(policy, ball, obs, key)
+    else:
+        shown, carry = attack.perturb_carry(policy, ball, obs, key, carry)
+    shown = ball.project(obs, shown)
+    moved = jnp.abs(shown - obs)
+    if ball.norm == "l2":
+        moved = jnp.sqrt(jnp.sum(moved**2, axis=tuple(range(1, moved.ndim)), keepdims=True))
+    return shown, jnp.mean(moved / jnp.maximum(ball.radius(obs), 1e-12)), carry
+
+
+@eqx.filter_jit
+def _disturbed(
+    attack: Any,
+    policy: Any,
+    radius: jax.Array,
+    limits: tuple[Any, Any] | None,
+    obs: jax.Array,
+    actions: jax.Array,
+    key: jax.Array,
+    call: jax.Array,
+) -> tuple[jax.Array, jax.Array]:
+    attack_key, chance_key = jax.random.split(jax.random.fold_in(key, call))
+    proposed = attack.disturb(policy, radius, obs, actions, attack_key)
+    if limits is None:
+        taken = jnp.where(jax.random.bernoulli(chance_key, radius, actions.shape), proposed, actions)
+        return taken, jnp.mean(taken != actions) / jnp.maximum(radius, 1e-12)
+    low, high = limits
+    taken = jnp.clip(proposed, actions - radius, actions + radius)
+    taken = jnp.clip(taken, jnp.minimum(low, actions), jnp.maximum(high, actions))
+    return taken, jnp.mean(jnp.abs(taken - actions)) / jnp.maximum(radius, 1e-12)

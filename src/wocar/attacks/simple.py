@@ -1,17 +1,18 @@
-"""Attacks that need nothing but the victim's policy."""
+"""Attacks that need nothing but the victim's policy: chance, and the largest change of what it does."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import jax
 
+from wocar.attacks.base import Objective
 from wocar.bounds import Ball, ascend_in_ball
 from wocar.mechanisms.state_reg import policy_distance
 
 
 @dataclass(frozen=True)
 class Random:
-    """A fresh point of the ball at every step: uniform, or an extreme one."""
+    """A fresh point of the ball at every step: uniform, or an extreme one (for l_inf a corner)."""
 
     extreme: bool = False
 
@@ -21,21 +22,30 @@ class Random:
 
 @dataclass(frozen=True)
 class MaxDiff:
-    """Maximal action difference: Langevin ascent on ||μ(s~) - μ(s)||², or on KL where actions are discrete."""
+    """Maximal action difference: Langevin ascent on ||μ(s~) - μ(s)||².
+
+    Where actions are discrete, on KL(π(s) || π(s~)) with π = softmax of the logits or Q values.
+    """
 
     steps: int = 10
     noise: float = 1.0
     """Temperature of the Langevin noise; 0 is plain sign ascent."""
+    wide_start: bool = False
+    """Start anywhere in the ball, not one step from its center (where the gradient is zero)."""
+
+    def objective(self, policy: Any, obs: jax.Array) -> Objective:
+        head = policy.head(obs)
+        return lambda x: policy_distance(policy, head, policy.head(x), unit_std=True)
 
     def perturb(self, policy: Any, ball: Ball, obs: jax.Array, key: jax.Array) -> jax.Array:
-        head = policy.head(obs)
         start_key, search_key = jax.random.split(key)
+        beside = ball.scaled(1 / self.steps).sample_extreme(start_key, obs)
         return ascend_in_ball(
-            lambda x: policy_distance(policy, head, policy.head(x), unit_std=True),
+            self.objective(policy, obs),
             ball,
             obs,
-            ball.scaled(1 / self.steps).sample_extreme(start_key, obs),
+            ball.sample(start_key, obs) if self.wide_start else beside,
             steps=self.steps,
-            key=search_key,
+            key=search_key if self.noise else None,
             temperature=self.noise,
         )
