@@ -1,4 +1,4 @@
-"""wocar train METHOD --env ID --seed N --steps N --out DIR [--resume]"""
+"""wocar train METHOD --env ID --seed N --steps N --out DIR [--resume]; attackers have a --victim in place of --env"""
 
 import dataclasses
 import sys
@@ -9,29 +9,35 @@ from wocar.agent import Agent
 from wocar.cli.options import parse, peek, say
 from wocar.envs import env_spec
 from wocar.evaluation.worst_case import calibrate
+from wocar.experiments.api import default_eps, load
+from wocar.experiments.attackers import ATTACKERS, attacker_config
 from wocar.experiments.presets import METHODS, default_config, make_algorithm
 from wocar.files import write_json
 from wocar.mechanisms.config import WocarConfig
 from wocar.networks import TwinCritic
-from wocar.training.config import RunConfig
+from wocar.training.adversary import train_adversary
+from wocar.training.config import ATTACKS, RunConfig
 from wocar.training.loop import train
+from wocar.training.ppo import PPOConfig
 from wocar.training.run_folder import load_config
 from wocar.types import UserError
 
 
 def main(argv: list[str]) -> int:
     if not argv or argv[0].startswith("-"):
-        listing = "\n".join(f"  {name:14} {text}" for name, text in METHODS.items())
+        listing = "\n".join(f"  {name:14} {text}" for name, text in {**METHODS, **ATTACKERS}.items())
         print(f"usage: wocar train METHOD [options]\n\n{listing}\n\nwocar train METHOD --help shows its options.")
         return 0 if argv else 2
     method, options = argv[0], argv[1:]
-    config: RunConfig = parse(
-        RunConfig, options, f"train {method}", METHODS.get(method, ""), default=_default(method, options)
-    )
+    about = {**METHODS, **ATTACKERS}.get(method, "")
+    config: RunConfig = parse(RunConfig, options, f"train {method}", about, default=_default(method, options))
     start = time.monotonic()
     config.check()
-    spec = env_spec(config.env)
-    agent = train(config, make_algorithm(config, spec), spec)
+    if config.attack is not None:
+        agent = train_adversary(config, load(config.attack.victim))
+    else:
+        spec = env_spec(config.env)
+        agent = train(config, make_algorithm(config, spec), spec)
     if isinstance(config.robust, WocarConfig):
         _calibrate(agent, config, config.robust)
     minutes = (time.monotonic() - start) / 60
@@ -56,12 +62,24 @@ def _calibrate(agent: Agent, config: RunConfig, robust: WocarConfig) -> None:
 
 
 def _default(method: str, options: list[str]) -> RunConfig:
-    """The preset of the task asked for; for --resume, the configuration in the folder."""
-    env, seed = peek(options, "--env", RunConfig.env), peek(options, "--seed", "0")
-    out = Path(peek(options, "--out", f"runs/{method}-{env.replace('/', '-')}-seed{seed}"))
+    """The preset of the task or victim asked for; for --resume, the configuration in the folder."""
+    env, victim = peek(options, "--env", RunConfig.env), peek(options, "--victim", "")
+    task = Path(victim).name if method in ATTACKERS else env.replace("/", "-")
+    out = Path(peek(options, "--out", f"runs/{method}-{task}-seed{peek(options, '--seed', '0')}"))
     if "--resume" in options and (out / "run.json").exists():
         stored = load_config(out)
         if stored.method != method:
             raise UserError(f"{out} holds a run of {stored.method}, not of {method}")
         return stored
-    return dataclasses.replace(default_config(method, env, peek(options, "--preset", "paper")), out=out)
+    if method not in ATTACKERS:
+        config = default_config(method, env, peek(options, "--preset", "paper"))
+    elif victim:
+        agent = load(Path(victim))
+        config = attacker_config(method, agent, Path(victim), default_eps(agent))
+    elif {"-h", "--help"} & set(options):
+        config = RunConfig(
+            method, algorithm=PPOConfig(normalise_obs=False), attack=ATTACKS[method](Path("AGENT"), eps=0.1)
+        )
+    else:
+        raise UserError(f"{method} attacks an agent: name its folder with --victim")
+    return dataclasses.replace(config, out=out)

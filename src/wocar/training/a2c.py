@@ -48,7 +48,7 @@ class A2C:
         cfg = self.config
         policy, value = create_networks(spec, jax.random.fold_in(key, 0), cfg.hidden, cfg.init_std)
         critic = create_worst_critic(spec, jax.random.fold_in(key, 1), cfg.hidden, self.objective.critics)
-        extra = self.objective.init(critic)
+        extra = self.objective.init(critic, spec.obs_shape)
         return Learner(policy, value, self._init_opt(policy), self._init_opt(value), extra)
 
     def _update(

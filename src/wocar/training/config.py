@@ -4,22 +4,24 @@ import dataclasses
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import tyro
 
 from wocar.mechanisms.config import RobustConfig, WocarConfig
 from wocar.training.a2c import A2CConfig
 from wocar.training.ppo import PPOConfig
+from wocar.training.recurrent_ppo import RecurrentPPOConfig
 from wocar.types import UserError
 
-ALGORITHMS: dict[str, Any] = {"ppo": PPOConfig, "a2c": A2CConfig}
+ALGORITHMS: dict[str, Any] = {"ppo": PPOConfig, "a2c": A2CConfig, "recurrent-ppo": RecurrentPPOConfig}
 OBJECTIVES: dict[str, Any] = {"state-adversarial": RobustConfig, "wocar": WocarConfig}
-COUNTS = ("steps", "checkpoint_every", "threads", "n_envs", "n_steps", "policy_epochs", "value_epochs")
+COUNTS = ("steps", "checkpoint_every", "threads", "n_envs", "n_steps", "policy_epochs", "value_epochs", "chunk")
 ROBUST_COUNTS = ("reg_steps", "search_steps", "critic_epochs", "critic_minibatches")
+ATTACK_COUNTS = ("pgd_steps",)
 SIZES = ("init_std", "clip_range", "max_grad_norm")
 RANGES: list[tuple[tuple[str, ...], float, float, str]] = [
-    (COUNTS + ROBUST_COUNTS, 1, sys.maxsize, "be positive"),
+    (COUNTS + ROBUST_COUNTS + ATTACK_COUNTS, 1, sys.maxsize, "be positive"),
     (SIZES, sys.float_info.min, sys.float_info.max, "be positive"),
     (
         ("policy_lr", "value_lr", "ent_coef", "eps", "kappa_reg", "kappa_wst", "critic_lr"),
@@ -30,6 +32,32 @@ RANGES: list[tuple[tuple[str, ...], float, float, str]] = [
     (("gamma", "gae_lambda", "eps_ramp", "critic_tau"), 0, 1, "lie between 0 and 1"),
     (("seed",), 0, 2**31 - 1, "lie between 0 and 2147483647"),
 ]
+
+
+@dataclass(frozen=True)
+class AttackConfig:
+    """An adversary in training, and whom it attacks."""
+
+    victim: Path
+    """The agent to attack: its folder, that of its run, or a published file."""
+    eps: float
+    """Radius of the ball in which the victim's observations (after its normaliser) are moved."""
+    norm: Literal["linf", "l2"] = "linf"
+    victim_digest: Annotated[str, tyro.conf.Suppress] = ""
+    """Checksum of the victim: a run goes on against the one it began with."""
+
+
+@dataclass(frozen=True)
+class DirectorConfig(AttackConfig):
+    """PA-AD's: the adversary directs, a gradient of the victim acts."""
+
+    actor: Literal["sign", "pgd", "target"] = "sign"
+    """How the director's word becomes a perturbation: one step or PGD along its direction, PGD to its target action."""
+    pgd_steps: int = 30
+    """Steps of PGD, eps / 10 each."""
+
+
+ATTACKS: dict[str, Any] = {"sa-rl": AttackConfig, "pa-ad": DirectorConfig}
 
 
 @dataclass(frozen=True)
@@ -50,22 +78,32 @@ class RunConfig:
     """Steps between checkpoints. Environments start anew there, so that a resumed run equals an uninterrupted one."""
     threads: int = 2
     """Threads that step the environments."""
-    algorithm: PPOConfig | A2CConfig = PPOConfig()  # noqa: RUF009
+    algorithm: RecurrentPPOConfig | PPOConfig | A2CConfig = PPOConfig()  # noqa: RUF009
     robust: WocarConfig | RobustConfig | None = None
+    attack: DirectorConfig | AttackConfig | None = None
 
     def check(self) -> None:
         """A UserError where a number cannot be meant."""
-        options = {**vars(self), **vars(self.algorithm), **(vars(self.robust) if self.robust else {})}
+        parts = [self, self.algorithm, self.robust, self.attack]
+        options = {name: value for part in parts if part for name, value in vars(part).items()}
         for names, low, high, words in RANGES:
             for name in names:
                 if name in options and not low <= options[name] <= high:
                     raise UserError(f"--{name.replace('_', '-')} must {words}, not {options[name]}")
         if min(self.algorithm.hidden, default=1) <= 0:
             raise UserError(f"--hidden must be positive, not {self.algorithm.hidden}")
-        batch = self.batch_steps
-        parts = getattr(self.algorithm, "minibatches", 1)
-        if not 0 < parts <= batch:
-            raise UserError(f"--minibatches must lie between 1 and n_envs * n_steps = {batch}, not {parts}")
+        if self.attack and self.algorithm.normalise_obs:
+            raise UserError("--normalise-obs is not for attackers: they see what the victim's normaliser gives")
+        if isinstance(self.algorithm, RecurrentPPOConfig):
+            if self.robust:
+                raise UserError("an LSTM learns without a robust objective so far: use its method without one")
+            if len(self.algorithm.hidden) != 1:
+                raise UserError(f"--hidden must be one number for an LSTM, not {self.algorithm.hidden}")
+        blocks = self.batch_steps // getattr(self.algorithm, "block", 1)
+        count = getattr(self.algorithm, "minibatches", 1)
+        if not 0 < count <= blocks:
+            what = "n_envs * n_steps" if blocks == self.batch_steps else "n_envs"
+            raise UserError(f"--minibatches must lie between 1 and {what} = {blocks}, not {count}")
 
     @property
     def batch_steps(self) -> int:
@@ -88,6 +126,8 @@ def to_json(config: RunConfig) -> dict[str, Any]:
     data["algorithm"]["kind"] = next(k for k, cls in ALGORITHMS.items() if cls is type(config.algorithm))
     if config.robust is not None:
         data["robust"]["kind"] = next(k for k, cls in OBJECTIVES.items() if cls is type(config.robust))
+    if config.attack is not None:
+        data["attack"] |= {"victim": str(config.attack.victim), "kind": config.method}
     return data
 
 
@@ -99,7 +139,9 @@ def from_json(data: dict[str, Any], out: Path) -> RunConfig:
         algorithm["hidden"] = tuple(algorithm["hidden"])
         robust = dict(data["robust"]) if data["robust"] else None
         objective = OBJECTIVES[robust.pop("kind")](**robust) if robust else None
-        rest = {k: v for k, v in data.items() if k not in ("algorithm", "robust", "out")}
-        return RunConfig(**rest, out=out, resume=True, algorithm=kind(**algorithm), robust=objective)
+        attack = dict(data["attack"]) if data.get("attack") else None
+        attacker = ATTACKS[attack.pop("kind")](Path(attack.pop("victim")), **attack) if attack else None
+        rest = {k: v for k, v in data.items() if k not in ("algorithm", "robust", "attack", "out")}
+        return RunConfig(**rest, out=out, resume=True, algorithm=kind(**algorithm), robust=objective, attack=attacker)
     except (KeyError, TypeError, ValueError) as error:
         raise UserError(f"{out / 'run.json'} is damaged or of another version: {error}") from error

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 
 from wocar.networks import (
@@ -15,25 +16,32 @@ from wocar.networks import (
     ValueCritic,
 )
 from wocar.training.gae import gae
-from wocar.types import Batch, EnvSpec, Transitions, UserError
+from wocar.types import Array, Batch, EnvSpec, Transitions, UserError
 
 
 class Learner(NamedTuple):
-    """`extra` belongs to the objective (the worst critic and its like)."""
+    """`extra` belongs to the objective (the worst critic and its like); `memory` are the states of recurrent networks
+    after the last rollout, one row per environment."""
 
-    policy: GaussianPolicy | CategoricalPolicy
-    value: ValueCritic
+    policy: Any
+    value: Any
     policy_opt: Any
     value_opt: Any
     extra: Any
+    memory: Any = ()
+
+
+def vector_size(spec: EnvSpec) -> int:
+    """How many numbers an observation has, where it is a vector."""
+    if len(spec.obs_shape) != 1:
+        raise UserError(f"{spec.id} shows observations of shape {spec.obs_shape}; this method takes vectors only")
+    return spec.obs_shape[0]
 
 
 def create_networks(
     spec: EnvSpec, key: jax.Array, hidden: tuple[int, ...], init_std: float
 ) -> tuple[GaussianPolicy | CategoricalPolicy, ValueCritic]:
-    if len(spec.obs_shape) != 1:
-        raise UserError(f"{spec.id} shows observations of shape {spec.obs_shape}; this method takes vectors only")
-    size = spec.obs_shape[0]
+    size = vector_size(spec)
     policy_key, value_key = jax.random.split(key)
     value = ValueCritic.create(size, value_key, hidden)
     if spec.actions.discrete:
@@ -51,20 +59,30 @@ def create_worst_critic(spec: EnvSpec, key: jax.Array, hidden: tuple[int, ...], 
 
 def make_batch(learner: Learner, rollout: Transitions, gamma: float, gae_lambda: float) -> Batch:
     """Flatten a rollout (n, T, ...) to (n * T, ...) and add what the frozen policy and value say of it."""
-    rollout = Transitions(*(jnp.asarray(x) for x in rollout))
-    flat = Transitions(*(x.reshape(-1, *x.shape[2:]) for x in rollout))
+    flat = flatten(rollout)
     value, next_value = learner.value(flat.obs), learner.value(flat.next_obs)
-    grid = rollout.rewards.shape
-    last = (rollout.terminated | rollout.truncated).at[:, -1].set(True)
-    advantage = gae(
-        rollout.rewards,
-        value.reshape(grid),
-        next_value.reshape(grid),
-        rollout.terminated,
-        rollout.truncated,
-        gamma,
-        gae_lambda,
-    ).reshape(-1)
+    log_prob = learner.policy.log_prob(flat.obs, flat.actions)
+    return assemble_batch(rollout, value, next_value, log_prob, gamma, gae_lambda)
+
+
+def flatten(rollout: Transitions) -> Transitions:
+    return Transitions(*(jnp.asarray(x).reshape(-1, *x.shape[2:]) for x in rollout[:-1]))
+
+
+def assemble_batch(
+    rollout: Transitions,
+    value: Array,
+    next_value: Array,
+    log_prob: Array,
+    gamma: float,
+    gae_lambda: float,
+) -> Batch:
+    """The batch of a rollout (n, T, ...), given V(s), V(s') and log π(a|s) of its steps (n * T,)."""
+    flat, grid = flatten(rollout), rollout.rewards.shape
+    terminated, truncated = flat.terminated.reshape(grid), flat.truncated.reshape(grid)
+    last = (terminated | truncated).at[:, -1].set(True)
+    rewards, values, next_values = (jnp.asarray(x).reshape(grid) for x in (flat.rewards, value, next_value))
+    advantage = gae(rewards, values, next_values, terminated, truncated, gamma, gae_lambda).reshape(-1)
     return Batch(
         obs=flat.obs,
         actions=flat.actions,
@@ -72,11 +90,17 @@ def make_batch(learner: Learner, rollout: Transitions, gamma: float, gae_lambda:
         next_obs=flat.next_obs,
         terminated=flat.terminated,
         last=last.reshape(-1),
-        log_prob=learner.policy.log_prob(flat.obs, flat.actions),
+        log_prob=log_prob,
         value=value,
         advantage=advantage,
         returns=advantage + value,
+        notes={"reward_scale": jnp.broadcast_to(rollout.reward_scale, value.shape)},
     )
+
+
+def forget(learner: Learner, begins: np.ndarray) -> Learner:
+    """The learner with no memory of the environments (n,) whose episodes begin."""
+    return learner._replace(memory=jax.tree.map(lambda x: jnp.where(begins[:, None], 0.0, x), learner.memory))
 
 
 def apply_gradient(optimiser: optax.GradientTransformation, lr: jax.Array, params: Any, state: Any, grads: Any) -> Any:
@@ -85,8 +109,12 @@ def apply_gradient(optimiser: optax.GradientTransformation, lr: jax.Array, param
     return jax.tree.map(lambda p, d: p - lr * d, params, direction), state
 
 
-def minibatches(batch: Batch, key: jax.Array, count: int) -> Batch:
-    """The batch in random order as (count, N / count, ...)."""
-    n = batch.rewards.shape[0]
-    order = jax.random.permutation(key, n)[: n // count * count].reshape(count, -1)
-    return jax.tree.map(lambda x: x[order], batch)
+def minibatches(batch: Batch, key: jax.Array, count: int, block: int = 1) -> Batch:
+    """The batch in random order as (count, N / count, ...); blocks of so many rows stay together, in their order."""
+    blocks = batch.rewards.shape[0] // block
+    order = jax.random.permutation(key, blocks)[: blocks // count * count].reshape(count, -1)
+
+    def cut(x: jax.Array) -> jax.Array:
+        return x.reshape(blocks, block, *x.shape[1:])[order].reshape(count, -1, *x.shape[1:])
+
+    return jax.tree.map(cut, batch)

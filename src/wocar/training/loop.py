@@ -4,6 +4,7 @@ import contextlib
 import math
 import time
 from collections import deque
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import equinox as eqx
@@ -17,11 +18,11 @@ from wocar.networks import RunningNormaliser
 from wocar.rollout import Collector
 from wocar.training.config import RunConfig
 from wocar.training.curves import Curves
-from wocar.training.learner import Learner
+from wocar.training.learner import Learner, forget
 from wocar.training.progress import TrainingProgress
 from wocar.training.reward import RewardScaler
 from wocar.training.run_folder import RunFolder
-from wocar.types import EnvSpec, Transitions, UserError
+from wocar.types import EnvSpec, Transitions, UserError, VectorEnv
 
 HUGE = 1e20
 """Weights and losses beyond this are as good as infinite: the next products overflow."""
@@ -35,10 +36,17 @@ class Algorithm(Protocol):
     ) -> tuple[Learner, dict[str, jax.Array]]: ...
 
 
-def train(config: RunConfig, algorithm: Algorithm, spec: EnvSpec) -> Agent:
+def make_envs(config: RunConfig, segment: int) -> VectorEnv:
+    """The environments of one segment of a run, with seeds of their own."""
+    return make_env(config.env, config.algorithm.n_envs, config.seed, stream=segment, threads=config.threads)
+
+
+def train(
+    config: RunConfig, algorithm: Algorithm, spec: EnvSpec, make: Callable[[RunConfig, int], VectorEnv] = make_envs
+) -> Agent:
     """Run or resume a training; returns the final agent, which the run folder then holds."""
     folder = RunFolder(config.out)
-    run = _Run(config, algorithm, spec, folder)
+    run = _Run(config, algorithm, spec, make, folder)
     folder.open(config)
     try:
         return run.execute()
@@ -47,8 +55,15 @@ def train(config: RunConfig, algorithm: Algorithm, spec: EnvSpec) -> Agent:
 
 
 class _Run:
-    def __init__(self, config: RunConfig, algorithm: Algorithm, spec: EnvSpec, folder: RunFolder) -> None:
-        self.config, self.algorithm, self.spec, self.folder = config, algorithm, spec, folder
+    def __init__(
+        self,
+        config: RunConfig,
+        algorithm: Algorithm,
+        spec: EnvSpec,
+        make: Callable[[RunConfig, int], VectorEnv],
+        folder: RunFolder,
+    ) -> None:
+        self.config, self.algorithm, self.spec, self.make, self.folder = config, algorithm, spec, make, folder
         self.key = jax.random.key(config.seed)
         self.learner = algorithm.init(spec, self.key)
         self.normaliser = RunningNormaliser.create(spec.obs_shape, 10.0 if config.algorithm.normalise_obs else math.inf)
@@ -82,6 +97,8 @@ class _Run:
         meta["reward_std"] = float(self.scaler.returns.std)
         if self.config.robust is not None:
             meta["eps"] = self.config.robust.eps
+        if self.config.attack is not None:
+            meta |= {"attack": self.config.method, **vars(self.config.attack), "victim": str(self.config.attack.victim)}
         critics = {"value": self.learner.value, **getattr(self.learner.extra, "critics", {})}
         return Agent(self.spec, self.normaliser, self.learner.policy, critics, meta)
 
@@ -94,8 +111,7 @@ class _Run:
         returns: list[float] = []
         lengths: list[int] = []
         at_end = False
-        envs = make_env(config.env, config.algorithm.n_envs, config.seed, stream=number, threads=config.threads)
-        with contextlib.closing(envs) as env:
+        with contextlib.closing(self.make(config, number)) as env:
             collector = Collector(env, np.random.default_rng([config.seed, number]))
             while not at_end:
                 rollout, info = self._iterate(collector)
@@ -118,10 +134,12 @@ class _Run:
         transitions = rollout.transitions
         if cfg.normalise_reward:
             self.scaler = self.scaler.update(transitions, cfg.gamma)
-            transitions = transitions._replace(rewards=self.scaler(transitions.rewards))
+            scale = np.float32(self.scaler.returns.std + 1e-8)
+            transitions = transitions._replace(rewards=self.scaler(transitions.rewards), reward_scale=scale)
         key = jax.random.fold_in(self.key, self.iteration)
         progress = jnp.float32(self.iteration / self.config.iterations)
-        self.learner, info = self.algorithm.update(self.learner, transitions, key, progress)
+        learner = forget(self.learner, rollout.begins)
+        self.learner, info = self.algorithm.update(learner, transitions, key, progress)
         self._check(policy=self.learner.policy)
         return rollout, info
 
@@ -169,6 +187,7 @@ class _Run:
         if found is None:
             return
         self.iteration, agent, state, data = found
+        assert isinstance(agent.normaliser, RunningNormaliser)
         self.learner, self.normaliser = state["learner"], agent.normaliser
         returns = RunningNormaliser(state["return_mean"], state["return_square"], data["return_count"])
         self.scaler = RewardScaler(returns, self.scaler.running)

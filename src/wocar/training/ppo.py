@@ -45,6 +45,11 @@ class PPOConfig:
     normalise_obs: bool = True
     normalise_reward: bool = True
 
+    @property
+    def block(self) -> int:
+        """Steps of an environment that no minibatch tears apart."""
+        return 1
+
 
 class PPO:
     def __init__(self, config: PPOConfig, objective: Objective) -> None:
@@ -54,10 +59,34 @@ class PPO:
 
     def init(self, spec: EnvSpec, key: jax.Array) -> Learner:
         cfg = self.config
-        policy, value = create_networks(spec, jax.random.fold_in(key, 0), cfg.hidden, cfg.init_std)
+        policy, value = self.networks(spec, jax.random.fold_in(key, 0))
         critic = create_worst_critic(spec, jax.random.fold_in(key, 1), cfg.hidden, self.objective.critics)
-        extra = self.objective.init(critic)
-        return Learner(policy, value, self._init_opt(policy), self._init_opt(value), extra)
+        extra = self.objective.init(critic, spec.obs_shape)
+        return Learner(policy, value, self._init_opt(policy), self._init_opt(value), extra, self.memory(policy, value))
+
+    def networks(self, spec: EnvSpec, key: jax.Array) -> tuple[Any, Any]:
+        """Policy and value to train."""
+        return create_networks(spec, key, self.config.hidden, self.config.init_std)
+
+    def memory(self, policy: Any, value: Any) -> Any:
+        """What the networks remember when environments start."""
+        return ()
+
+    def batch(self, learner: Learner, rollout: Transitions) -> tuple[Batch, Any]:
+        """The batch of a rollout, and what the networks remember after it."""
+        return make_batch(learner, rollout, self.config.gamma, self.config.gae_lambda), ()
+
+    def values(self, value: Any, batch: Batch) -> jax.Array:
+        """V at the batch's observations."""
+        return value(batch.obs)
+
+    def acting(self, policy: Any, batch: Batch) -> Any:
+        """The policy as it acts at the batch's observations."""
+        return policy
+
+    def held(self, policy: Any, batch: Batch) -> Any:
+        """The policy as it would act at other observations in their place."""
+        return policy
 
     def _update(
         self, learner: Learner, rollout: Transitions, key: jax.Array, progress: jax.Array
@@ -68,22 +97,24 @@ class PPO:
         """
         cfg = self.config
         lr = 1.0 - progress if cfg.anneal_lr else jnp.ones(())
-        batch = make_batch(learner, rollout, cfg.gamma, cfg.gae_lambda)
+        batch, memory = self.batch(learner, rollout)
         value_key, fit_key, policy_key = jax.random.split(key, 3)
 
         def value_objective(value: Any, batch: Batch, key: jax.Array) -> tuple[jax.Array, Info]:
-            loss = value_loss(value(batch.obs), batch, cfg.clip_range if cfg.value_clip else None)
+            loss = value_loss(self.values(value, batch), batch, cfg.clip_range if cfg.value_clip else None)
             return loss, {"value_loss": loss}
 
         value, value_opt, value_info = self._descend(
             value_objective, learner.value, learner.value_opt, batch, value_key, cfg.value_epochs, lr * cfg.value_lr
         )
-        extra, batch, fit_info = self.objective.fit(learner.extra, learner.policy, batch, fit_key, progress)
+        extra, batch, fit_info = self.objective.fit(
+            learner.extra, self.held(learner.policy, batch), batch, fit_key, progress
+        )
 
         def policy_objective(policy: Any, batch: Batch, key: jax.Array) -> tuple[jax.Array, Info]:
             advantages = self.objective.advantages(batch, progress)
-            loss, info = ppo_loss(policy, batch, advantages, cfg.clip_range, cfg.ent_coef)
-            penalty = self.objective.penalty(policy, batch, key, progress)
+            loss, info = ppo_loss(self.acting(policy, batch), batch, advantages, cfg.clip_range, cfg.ent_coef)
+            penalty = self.objective.penalty(self.held(policy, batch), batch, key, progress)
             return loss + penalty, {**info, "penalty": penalty}
 
         policy, policy_opt, policy_info = self._descend(
@@ -96,7 +127,7 @@ class PPO:
             lr * cfg.policy_lr,
         )
         info = {**value_info, **fit_info, **policy_info, "value": batch.value.mean()}
-        return Learner(policy, value, policy_opt, value_opt, extra), info
+        return Learner(policy, value, policy_opt, value_opt, extra, memory), info
 
     def _descend(
         self, objective: Any, network: Any, opt: Any, batch: Batch, key: jax.Array, epochs: int, lr: jax.Array
@@ -112,7 +143,7 @@ class PPO:
 
         def epoch(carry: Any, key: jax.Array) -> tuple[Any, Info]:
             order_key, step_key = jax.random.split(key)
-            parts = minibatches(batch, order_key, self.config.minibatches)
+            parts = minibatches(batch, order_key, self.config.minibatches, self.config.block)
             return jax.lax.scan(minibatch, carry, (parts, jax.random.split(step_key, self.config.minibatches)))
 
         (params, opt), info = jax.lax.scan(epoch, (params, opt), jax.random.split(key, epochs))

@@ -1,0 +1,79 @@
+"""Training an adversary against a fixed victim, with the loop and the PPO that train agents."""
+
+import dataclasses
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wocar.agent import Agent
+from wocar.attacks.learned import LearnedAttack, learned_attack, make_actor
+from wocar.bounds import Ball
+from wocar.files import tree_arrays
+from wocar.mechanisms.objective import Vanilla
+from wocar.training.adversary_env import AdversaryEnv, adversary_spec
+from wocar.training.config import ATTACKS, AttackConfig, RunConfig
+from wocar.training.loop import make_envs, train
+from wocar.training.ppo import PPO, PPOConfig
+from wocar.types import UserError, VectorEnv
+
+
+def train_adversary(config: RunConfig, victim: Agent) -> Agent:
+    """Run or resume the training that `config` and its `attack` describe; returns the adversary as an agent."""
+    attack, ppo = config.attack, config.algorithm
+    if attack is None or not isinstance(ppo, PPOConfig):
+        raise ValueError(f"{config.method} is not the configuration of an adversary trained by PPO")
+    config = dataclasses.replace(config, attack=dataclasses.replace(attack, victim_digest=digest(victim)))
+    actor = make_actor(config.method, **_actor_settings(attack))
+    if getattr(attack, "actor", None) == "target" and not victim.spec.actions.discrete:
+        raise UserError(f"--actor target needs discrete actions; those of {victim.spec.id} are continuous")
+    ball = Ball(attack.eps, attack.norm, *(victim.normaliser.limits or (None, None)))
+
+    def make(config: RunConfig, segment: int) -> VectorEnv:
+        return AdversaryEnv(victim, make_envs(config, segment), actor, ball)
+
+    return train(config, PPO(ppo, Vanilla()), adversary_spec(victim.spec, actor), make)
+
+
+def train_attacker(
+    kind: str,
+    victim: Agent,
+    eps: float,
+    out: Path,
+    steps: int = 1_000_000,
+    seed: int = 0,
+    settings: dict[str, Any] | None = None,
+    resume: bool = True,
+) -> LearnedAttack:
+    """Train "sa-rl" or "pa-ad" against the victim in the folder `out`, or go on there; returns the attack.
+
+    `settings` are fields of PPOConfig, and of the attack's configuration (norm, actor, pgd_steps).
+    """
+    settings = dict(settings or {})
+    names = {field.name for field in dataclasses.fields(ATTACKS[kind])}
+    own = {name: settings.pop(name) for name in list(settings) if name in names}
+    config = RunConfig(
+        method=kind,
+        env=victim.spec.id,
+        seed=seed,
+        steps=steps,
+        out=out,
+        resume=resume,
+        algorithm=PPOConfig(**{"normalise_obs": False, **settings}),
+        attack=ATTACKS[kind](**{"victim": Path(victim.meta.get("method", "agent")), "eps": eps, **own}),
+    )
+    config.check()
+    return learned_attack(train_adversary(config, victim), victim.spec)
+
+
+def digest(victim: Agent) -> str:
+    """A checksum of what the victim does: its policy and its normaliser."""
+    total = hashlib.sha256()
+    for name, array in sorted(tree_arrays({"policy": victim.policy, "normaliser": victim.normaliser}).items()):
+        total.update(name.encode() + np.ascontiguousarray(array).tobytes())
+    return total.hexdigest()[:16]
+
+
+def _actor_settings(attack: AttackConfig) -> dict[str, Any]:
+    return {name: getattr(attack, name) for name in ("actor", "pgd_steps") if hasattr(attack, name)}
