@@ -24,9 +24,9 @@ MAY_IMPORT: dict[str, list[str]] = {
     "bounds": ["types"],
     "envs": ["types"],
     "agent": ["files", "networks", "types"],
-    "rollout": ["agent", "types"],
+    "rollout": ["agent", "networks", "types"],
     "mechanisms": ["bounds", "schedules", "types"],
-    "attacks": ["bounds", "mechanisms", "types"],
+    "attacks": ["agent", "bounds", "mechanisms", "networks", "types"],
     "training": [
         "agent",
         "attacks",
@@ -39,7 +39,7 @@ MAY_IMPORT: dict[str, list[str]] = {
         "schedules",
         "types",
     ],
-    "evaluation": ["agent", "attacks", "bounds", "envs", "mechanisms", "networks", "rollout", "types"],
+    "evaluation": ["agent", "attacks", "bounds", "envs", "files", "mechanisms", "networks", "rollout", "types"],
     "report": ["evaluation", "types"],
     "interop": ["agent", "networks", "types"],
     "__init__": [],  # `import wocar` stays instant; everyone may read `wocar.__version__`

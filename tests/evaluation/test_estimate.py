@@ -14,10 +14,11 @@ from wocar.cli import main
 from wocar.envs import env_spec
 from wocar.envs.tabular import TabularMDP, policy_evaluation, worst_value_iteration, worst_values
 from wocar.evaluation.worst_case import calibrate, worst_case
-from wocar.evaluation.worst_critic import collect_rollout, fit_worst_value
+from wocar.evaluation.worst_critic import FIT, collect_rollout, explore, explored, fit_worst_value
+from wocar.mechanisms.worst_set import ActionSet
 from wocar.networks import CategoricalPolicy, GaussianPolicy, RunningNormaliser
 from wocar.networks.layers import linear
-from wocar.types import ActionSpace, EnvSpec, Transitions
+from wocar.types import ActionSpace, EnvSpec, Interval, Transitions
 
 EPS = 0.05
 
@@ -89,3 +90,32 @@ def test_the_command_reports_every_radius(tmp_path: Path) -> None:
     data = json.loads((tmp_path / "out.json").read_text())
     assert [row["eps"] for row in data["radii"]] == [0.0, 0.05, 0.1]
     assert data["radii"][0]["gap"] == 0.0 and np.isfinite(data["natural_measured"])
+
+
+def test_an_explorer_stays_inside_the_sets_and_tries_more_than_the_worst() -> None:
+    rng = np.random.default_rng(0)
+    mode = rng.normal(size=(500, 2)).astype(np.float32)
+    box = Interval(mode - np.array([0.1, 0.5]), mode + np.array([0.3, 0.0]))
+    worst = np.asarray(box.lower, np.float32)
+    actions = explored(ActionSet(mode, box, None, np.ones(500)), worst, rng)
+    assert np.all(actions >= box.lower - 1e-6) and np.all(actions <= box.upper + 1e-6)
+    followed = np.all(actions == worst, axis=1).mean()
+    assert 0.4 < followed < 0.7
+
+    mask = rng.uniform(size=(500, 4)) < 0.5
+    mask[:, 0] = True
+    chosen = explored(ActionSet(np.zeros(500, int), None, mask, np.ones(500)), np.zeros(500, int), rng)
+    assert np.all(mask[np.arange(500), chosen]) and len(set(chosen.tolist())) == 4
+
+
+def test_exploring_leads_where_the_policy_never_goes() -> None:
+    spec = env_spec("Pendulum-v1")
+    network = eqx.nn.Sequential([linear(np.array([[0.0, 0.0, 0.2]]), np.zeros(1))])
+    policy = GaussianPolicy(network, jnp.full(1, -10.0))
+    agent = Agent(spec, RunningNormaliser.create((3,), np.inf), policy)
+    own = collect_rollout(agent, 400, seed=0, n_envs=4)
+    critic = fit_worst_value(agent, 0.5, own, scale=100.0, sweeps=2, seed=0)
+    found = explore(agent, critic, 0.5, 400, 0, FIT)
+    torque = 0.2 * found.obs[..., 2:]
+    assert np.all(np.abs(found.actions - np.clip(torque, -2, 2)) <= 0.1 + 1e-5)
+    assert np.abs(found.actions - np.clip(torque, -2, 2)).mean() > 0.03

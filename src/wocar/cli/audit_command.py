@@ -1,66 +1,130 @@
-"""wocar audit AGENT [--attacks a,b] [--episodes N] [--json FILE]"""
+"""wocar audit AGENT [--suite NAME | --attacks a,b] [--eps X,Y] [--json FILE] [--fail-below X]"""
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import tyro
 from rich.console import Console
-from rich.table import Table
 
-from wocar.agent import Agent
-from wocar.cli.options import parse
-from wocar.evaluation.audit import audit
-from wocar.experiments.presets import EPS
-from wocar.files import write_json
-from wocar.training.run_folder import load_run_agent, provenance
+from wocar.cli.audit_display import AuditDisplay, table
+from wocar.cli.options import parse, say
+from wocar.evaluation.audit_file import markdown
+from wocar.experiments.api import audit, default_eps
+from wocar.files import write_atomic, write_json
 from wocar.types import UserError
+
+__all__ = ["default_eps", "main"]
 
 
 @dataclass(frozen=True)
 class AuditOptions:
     agent: Annotated[Path, tyro.conf.Positional]
-    """A run folder or an agent folder."""
-    attacks: str = "none"
-    """Attacks, separated by commas."""
-    eps: float | None = None
-    """Radius of the ball around the normalised observation; by default that of the agent's training or of the paper."""
-    episodes: int = 50
+    """A run folder, an agent folder, or a file from elsewhere (Stable-Baselines3 zip, published .model)."""
+    suite: str | None = None
+    """A frozen set of attacks: fast-v1 (default), mujoco-v1, atari-v1."""
+    attacks: str | None = None
+    """In the place of a suite: attacks by name, separated by commas."""
+    attackers: str | None = None
+    """Folders of trained attackers to add, separated by commas."""
+    eps: str | None = None
+    """Radius of the ball around the normalised observation, or several with commas, which give a curve; by default that
+    of the agent's training or of the paper."""
+    norm: Literal["linf", "l2"] = "linf"
+    episodes: int | None = None
+    """Episodes reported for each attack; by default 50."""
     seed: int = 1234
     """Seed of the evaluation's environments, which are never those of training."""
     env: str | None = None
     """Another environment than the agent's own."""
+    normaliser: Path | None = None
+    """For a Stable-Baselines3 zip: the pickle of its VecNormalize."""
+    max_steps: int = 10_000
+    """Where the environment has no time limit, cut episodes here."""
+    budget_steps: int | None = None
+    """Steps to train each learned attacker, in the place of the suite's."""
     json: Path | None = None
-    """Also write the result here."""
-
-
-def default_eps(agent: Agent) -> float:
-    """The radius the agent was trained for, else the paper's for its task."""
-    return agent.meta.get("eps") or EPS.get(agent.spec.id.split("-v")[0], 0.1)
+    """Write the result here."""
+    markdown: Path | None = None
+    """Write the tables here."""
+    out: Path | None = None
+    """Folder that keeps finished parts and trained attackers, so that a killed audit goes on; by default in the run
+    folder, or beside the JSON."""
+    fail_below: float | None = None
+    """Exit code 1 if the worst mean return is below this."""
 
 
 def main(argv: list[str]) -> int:
-    options: AuditOptions = parse(AuditOptions, argv, "audit", "Returns of an agent without attack and under attacks.")
-    if options.episodes <= 0:
-        raise UserError(f"--episodes must be positive, not {options.episodes}")
-    if options.seed < 0:
-        raise UserError(f"--seed must not be negative, not {options.seed}")
-    if options.json and not options.json.parent.is_dir():
-        raise UserError(f"cannot write {options.json}: its folder does not exist")
-    agent = load_run_agent(options.agent)
-    eps = options.eps if options.eps is not None else default_eps(agent)
-    if not eps >= 0:
-        raise UserError(f"--eps must not be negative, not {eps}")
-    result = audit(agent, options.attacks.split(","), eps, options.episodes, options.seed, options.env)
-    table = Table(title=f"{options.agent}: {agent.meta.get('method', 'agent')} on {options.env or agent.spec.id}")
-    for heading in ("attack", "mean", "std", "95 % interval", "eps", "episodes"):
-        table.add_column(heading, justify="left" if heading == "attack" else "right")
-    for name, row in result["attacks"].items():
-        interval = f"{row['interval'][0]:.1f} .. {row['interval'][1]:.1f}"
-        table.add_row(
-            name, f"{row['mean']:.1f}", f"{row['std']:.1f}", interval, f"{row['eps']:g}", str(row["episodes"])
+    about = "Returns of an agent without attack and under attacks."
+    options: AuditOptions = parse(AuditOptions, argv, "audit", about)
+    if options.suite and options.attacks:
+        raise UserError("--suite and --attacks exclude each other")
+    for file in (options.json, options.markdown):
+        if file and not file.parent.is_dir():
+            raise UserError(f"cannot write {file}: its folder does not exist")
+    with AuditDisplay(options.agent.name) as display:
+        result = audit(
+            options.agent,
+            options.suite,
+            _words(options.attacks),
+            attackers=_words(options.attackers) or (),
+            eps=_radii(options.eps),
+            norm=options.norm,
+            episodes=options.episodes,
+            seed=options.seed,
+            env=options.env,
+            normaliser=options.normaliser,
+            max_steps=options.max_steps,
+            budget_steps=options.budget_steps,
+            out=options.out or _default_folder(options),
+            watch=display,
         )
-    Console().print(table)
+    result = {"agent": str(options.agent), **result}
+    _show(result)
     if options.json:
-        write_json(options.json, {"agent": str(options.agent), **result, **provenance()})
-    return 0
+        write_json(options.json, result)
+    if options.markdown:
+        write_atomic(options.markdown, markdown(result).encode())
+    return _verdict(result, options.fail_below)
+
+
+def _default_folder(options: AuditOptions) -> Path | None:
+    """In the run folder; where there is none, beside the JSON; else nothing is kept."""
+    if (options.agent / "run.json").is_file():
+        return options.agent / "audits"
+    return options.json.with_name(options.json.name.removesuffix(".json") + ".parts") if options.json else None
+
+
+def _words(text: str | None) -> list[str] | None:
+    return [word.strip() for word in text.split(",") if word.strip()] if text is not None else None
+
+
+def _radii(text: str | None) -> list[float] | None:
+    try:
+        return [float(word) for word in _words(text) or []] if text is not None else None
+    except ValueError:
+        raise UserError(f"--eps must be a number, or several with commas, not {text!r}") from None
+
+
+def _show(result: dict[str, Any]) -> None:
+    points = result.get("curve", [result])
+    rows = [item for point in points for item in point["attacks"].items()]
+    worst = {(point["worst"], point["attacks"][point["worst"]]["eps"]) for point in points}
+    suite = result["suite"]
+    name = f", {suite['name']}{' (modified)' if suite['changes'] else ''}" if suite else ""
+    method = result["meta"].get("method", "agent")
+    Console().print(table(f"{method} on {result['env']}{name}", rows, worst))
+    for attack, reason in result["skipped"].items():
+        say(f"skipped {attack}: {reason}")
+    for flag in result["flags"]:
+        say(f"flag {flag['flag']}: {flag['text']}")
+
+
+def _verdict(result: dict[str, Any], fail_below: float | None) -> int:
+    """1 where the worst attack at some radius leaves less than asked for."""
+    points = result.get("curve", [result])
+    lowest = min(point["attacks"][point["worst"]]["mean"] for point in points)
+    if fail_below is None or lowest >= fail_below:
+        return 0
+    say(f"the worst mean return {lowest:.1f} is below {fail_below:g}")
+    return 1

@@ -1,63 +1,158 @@
-"""An audit: the returns of one agent without attack and under attacks, as plain data."""
+"""An audit: the returns of one agent without attack and under attacks, as plain data.
 
-from collections.abc import Callable
+The worst setting of each attack, and the worst attack, are selected on episodes of their own and reported on fresh
+ones. Every finished cell (attack, settings, radius, episodes) is kept, so that a killed audit goes on.
+"""
+
+import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
+from wocar import __version__
 from wocar.agent import Agent
-from wocar.attacks import Attack, MaxDiff, Random, perturbation
-from wocar.bounds import Ball
-from wocar.evaluation.episodes import run_episodes
-from wocar.evaluation.statistics import summarise
+from wocar.envs import env_spec
+from wocar.envs.limited import with_time_limit, without_time_limit
+from wocar.evaluation.audit_file import AuditFolder, agent_digest
+from wocar.evaluation.cells import Cell, run_cell
+from wocar.evaluation.flags import distinct, flags_of
+from wocar.evaluation.kinds import TrainAttacker, Trained, Workshop, kind_of
+from wocar.evaluation.suites import Plan, Settings, suite_digest
 from wocar.types import UserError
 
-ATTACKS: dict[str, Attack | None] = {"none": None, "random": Random(), "maxdiff": MaxDiff()}
+
+class Watch:
+    """What an audit tells while it runs. This one does not listen."""
+
+    def start(self, episodes: int) -> None:
+        """So many episodes will be run in all."""
+
+    def stage(self, attack: str, eps: float, words: str) -> None:
+        """An attack is being trained, selected or reported."""
+
+    def episodes(self, n: int, kept: bool = False) -> None:
+        """n more episodes have ended, or were found finished."""
+
+    def row(self, attack: str, row: dict[str, Any]) -> None:
+        """An attack is done at one radius."""
 
 
 def audit(
     agent: Agent,
-    attacks: list[str],
-    eps: float,
-    episodes: int,
-    seed: int,
-    env_id: str | None = None,
-    on_row: Callable[[str, dict[str, Any]], None] | None = None,
+    plan: Plan,
+    folder: AuditFolder,
+    train: TrainAttacker | None = None,
+    given: Mapping[str, Any] | None = None,
+    watch: Watch | None = None,
+    training_return: float | None = None,
 ) -> dict[str, Any]:
-    """Mean, std and confidence interval of raw returns for each attack, then the worst attack."""
-    unknown = [name for name in attacks if name not in ATTACKS]
-    if unknown:
-        raise UserError(f"unknown attack {unknown[0]!r}; attacks: {', '.join(ATTACKS)}")
-    rows: dict[str, dict[str, Any]] = {}
-    for name in attacks:
-        rows[name] = audit_row(agent, ATTACKS[name], eps, episodes, seed, env_id)
-        if on_row:
-            on_row(name, rows[name])
-    worst = min(rows, key=lambda name: rows[name]["mean"])
-    return {"env": env_id or agent.spec.id, "meta": agent.meta, "attacks": rows, "worst": worst, "flags": []}
+    """Mean, std and confidence interval of raw returns for each attack and radius, the worst, and the flags.
+
+    `train` trains learned attackers; `given` are trained ones, by the hash in the plan's settings of `trained:NAME`.
+    """
+    plan.check()
+    workshop = Workshop(_moved(agent, plan), plan.norm, plan.seed, train, given)
+    return _Audit(agent_digest(agent), workshop, plan, folder, watch or Watch()).result(training_return)
 
 
-def audit_row(
-    agent: Agent, attack: Attack | None, eps: float, episodes: int, seed: int, env_id: str | None
-) -> dict[str, Any]:
-    act = None
-    if attack is not None:
-        perturb = perturbation(attack, agent.policy, Ball(eps), seed)
+class _Audit:
+    def __init__(self, digest: str, workshop: Workshop, plan: Plan, folder: AuditFolder, watch: Watch) -> None:
+        self.digest, self.workshop, self.plan, self.folder, self.watch = digest, workshop, plan, folder, watch
+        self.agent = workshop.agent
+        self.skipped = self._skipped()
+        self.grids = {name: grid for name, grid in plan.attacks.items() if name not in self.skipped}
+        if not self.grids:
+            raise UserError(f"no attack of the suite applies: {'; '.join(self.skipped.values())}")
+        self.selecting = sum(map(len, self.grids.values())) > 1
 
-        def act(z: np.ndarray) -> np.ndarray:
-            return agent.act(perturb(z))
+    def result(self, training_return: float | None) -> dict[str, Any]:
+        plan = self.plan
+        tried = sum(map(len, self.grids.values())) * plan.select_episodes if self.selecting else 0
+        self.watch.start(len(plan.eps) * (tried + len(self.grids) * plan.episodes))
+        curve = [self._radius(eps) for eps in plan.eps]
+        flags = (flag for point in curve for flag in flags_of(point["attacks"], point["worst"], training_return))
+        return {
+            "env": plan.env or without_time_limit(self.agent.spec.id)[0],
+            "meta": self.agent.meta,
+            "agent_sha256": self.digest,
+            "suite": _suite(plan),
+            "norm": plan.norm,
+            "seeds": {"report": plan.seed, "select": plan.select_seed, "attackers": plan.seed},
+            "attacks": curve[0]["attacks"],
+            "worst": curve[0]["worst"],
+            **({"curve": curve} if len(curve) > 1 else {}),
+            "skipped": self.skipped,
+            "flags": distinct(flags),
+        }
 
-    done = run_episodes(agent, episodes, seed, act, env_id)
-    summary = summarise(done.returns)
-    return {
-        "mean": summary.mean,
-        "std": summary.std,
-        "interval": [summary.low, summary.high],
-        "episodes": episodes,
-        "mean_length": float(done.lengths.mean()),
-        "mean_discounted": float(done.discounted.mean()),
-        "seed": seed,
-        "eps": 0.0 if attack is None else eps,
-        "eps_units": "l_inf, standard deviations of each observation (after the normaliser)",
-        "settings": repr(attack),
-    }
+    def _skipped(self) -> dict[str, str]:
+        """Attacks of the suite that do not apply to this agent; asked for by name, they are a mistake."""
+        reasons = {name: kind_of(name).lacking(self.workshop) for name in self.plan.attacks}
+        skipped = {name: reason for name, reason in reasons.items() if reason}
+        if skipped and self.plan.suite is None:
+            name, reason = next(iter(skipped.items()))
+            raise UserError(f"{name} does not apply: {reason}")
+        return skipped
+
+    def _radius(self, eps: float) -> dict[str, Any]:
+        rows: dict[str, dict[str, Any]] = {}
+        for name, grid in self.grids.items():
+            rows[name] = self._row(name, grid, 0.0 if name == "none" else eps, rows)
+            self.watch.row(name, rows[name])
+        worst = min(rows, key=lambda name: rows[name].get("select", rows[name])["mean"])
+        return {"eps": eps, "worst": worst, "attacks": rows}
+
+    def _row(self, name: str, grid: list[Settings], eps: float, rows: dict[str, dict[str, Any]]) -> dict[str, Any]:
+        """The attack's worst setting by selection, on fresh episodes."""
+        plan, kind = self.plan, kind_of(name)
+        taken_over = rows[kind.after]["parameters"] if kind.after in rows else {}
+        grid = [{**taken_over, **settings} for settings in grid]
+        made: dict[int, Trained] = {}
+        chosen, select = 0, None
+        tried: list[dict[str, Any]] = []
+        if self.selecting:
+            for k, settings in enumerate(grid):
+                cell = Cell(name, kind, settings, eps, plan.norm, plan.select_episodes, plan.select_seed)
+                tried.append(self._cell(cell, f"selecting {k + 1}/{len(grid)}", made, k))
+                chosen = min(range(k + 1), key=lambda i: tried[i]["mean"])
+                made = {i: attack for i, attack in made.items() if i == chosen}
+            select = {key: tried[chosen][key] for key in ("mean", "std", "episodes", "seed")}
+        cell = Cell(name, kind, grid[chosen], eps, plan.norm, plan.episodes, plan.seed)
+        row = self._cell(cell, "reporting", made, chosen) | {"sort": kind.sort, "parameters": grid[chosen]}
+        if select:
+            row["select"] = select
+        if len(grid) > 1:
+            row["grid"] = [{**settings, "mean": t["mean"]} for settings, t in zip(grid, tried, strict=True)]
+        return row
+
+    def _cell(self, cell: Cell, words: str, made: dict[int, Trained], at: int) -> dict[str, Any]:
+        """The cell from the folder, or run and kept there. An attack once made is in `made`."""
+        attack = {"attack": cell.name, "settings": cell.settings, "eps": cell.eps, "norm": cell.norm}
+        common = {"wocar": __version__, "agent": self.digest, "env": self.agent.spec.id, "seed": self.plan.seed}
+        key = {**common, **attack, "episodes": cell.episodes, "episode_seed": cell.seed}
+        found = self.folder.read(key)
+        if found is not None:
+            self.watch.episodes(cell.episodes, kept=True)
+            return found
+        if at not in made:
+            self.watch.stage(cell.name, cell.eps, "training" if cell.kind.wants == "trainer" else "preparing")
+            made[at] = cell.kind.make(self.workshop, cell.eps, self.folder.folder({**common, **attack}), cell.settings)
+        self.watch.stage(cell.name, cell.eps, words)
+        result = run_cell(self.agent, cell, made[at], self.watch.episodes)
+        self.folder.write(key, result)
+        return result
+
+
+def _moved(agent: Agent, plan: Plan) -> Agent:
+    """The agent in the environment of the audit, which ends every episode at some time."""
+    env = plan.env or agent.spec.id
+    spec = env_spec(env)
+    ours, theirs = ((s.obs_shape, s.actions.size, s.actions.discrete) for s in (agent.spec, spec))
+    if ours != theirs:
+        raise UserError(f"{env} shows and takes other arrays than the agent's {agent.spec.id}")
+    return dataclasses.replace(agent, spec=agent.spec._replace(id=with_time_limit(env, plan.max_steps)))
+
+
+def _suite(plan: Plan) -> dict[str, Any] | None:
+    if plan.suite is None:
+        return None
+    return {"name": plan.suite, "sha256": suite_digest(plan.suite), "changes": list(plan.changes)}

@@ -1,0 +1,169 @@
+"""Named sets of attacks, frozen: a suite's numbers can be compared for as long as its name stays.
+
+A suite is data. Each attack has a list of settings; the worst of them is selected on episodes of its own. Whoever
+changes a setting gives the suite a new name: a test holds a hash of every one.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from wocar.bounds.ball import Norm
+from wocar.evaluation.kinds import KINDS
+from wocar.types import UserError
+
+Settings = dict[str, Any]
+Attacks = dict[str, list[Settings]]
+
+ALIASES = {"natural": "none", "mad": "maxdiff", "rs": "robust-sarsa"}
+EPISODES, SELECT_EPISODES = 50, 25
+BUDGET_STEPS = 1_000_000
+"""Environment steps that train one learned attacker."""
+
+
+def _grid(**values: Iterable[Any]) -> list[Settings]:
+    """Every combination of the values."""
+    return [dict(zip(values, row, strict=True)) for row in product(*values.values())]
+
+
+def _learned(**values: Iterable[Any]) -> list[Settings]:
+    fixed = {"steps": BUDGET_STEPS, "clip_range": 0.2, "ent_coef": 0.0, "init_std": 0.5, "value_clip": True}
+    return [{**fixed, **settings} for settings in _grid(**values)]
+
+
+SUITES: dict[str, dict[str, Any]] = {
+    "fast-v1": {
+        "about": "minutes: no training of attackers",
+        "episodes": EPISODES,
+        "select_episodes": SELECT_EPISODES,
+        "attacks": {
+            "none": [{}],
+            "random": [{}],
+            "maxdiff": [{}],
+            "pgd-10": [{"restarts": 3}],
+            "robust-sarsa": [{"radius": 0.2, "reg": 1.0, "lr": 3e-4}],
+        },
+    },
+    "mujoco-v1": {
+        "about": "every attack on continuous control in the paper; learned attackers trained for 1M steps each",
+        "episodes": EPISODES,
+        "select_episodes": SELECT_EPISODES,
+        "attacks": {
+            "none": [{}],
+            "random": [{}],
+            "random-corner": [{}],
+            "maxdiff": [{}],
+            "maxdiff-plain": [{}],
+            "pgd-10": [{"restarts": 3}],
+            "critic": [{}],
+            "robust-sarsa": _grid(radius=(0.02, 0.05, 0.1, 0.15, 0.2, 0.3), reg=(0.1, 0.3, 1.0, 3.0, 10.0), lr=(3e-4,)),
+            "rs-mad": _grid(weight=(1e-4, 1e-3, 1e-2, 1e-1)),
+            "sa-rl": _learned(policy_lr=(3e-4, 1e-3), value_lr=(1e-4, 1e-3)),
+            "pa-ad": _learned(policy_lr=(3e-4, 1e-3), value_lr=(1e-4, 1e-3)),
+        },
+    },
+    "atari-v1": {
+        "about": "every attack on discrete actions in the paper; learned attackers trained for 1M steps each",
+        "episodes": EPISODES,
+        "select_episodes": SELECT_EPISODES,
+        "attacks": {
+            "none": [{}],
+            "random": [{}],
+            "pgd-10": [{}],
+            "pgd-50": [{}],
+            "minbest": [{}],
+            "maxdiff-kl": [{}],
+            "pa-ad": _learned(actor=("target", "sign"), policy_lr=(3e-4,), value_lr=(3e-4,)),
+        },
+    },
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What an audit will do: which attacks with which settings, how far, on how many episodes of which seeds."""
+
+    attacks: Attacks
+    eps: tuple[float, ...]
+    norm: Norm = "linf"
+    episodes: int = EPISODES
+    select_episodes: int = SELECT_EPISODES
+    seed: int = 1234
+    env: str | None = None
+    max_steps: int = 10_000
+    """Episodes are cut here where the environment has no time limit of its own."""
+    suite: str | None = None
+    changes: tuple[str, ...] = ()
+    """What differs from the frozen suite."""
+
+    @property
+    def select_seed(self) -> int:
+        """Selection and report never meet the same episodes."""
+        return self.seed + 500_000
+
+    @property
+    def candidates(self) -> int:
+        return sum(len(grid) for grid in self.attacks.values())
+
+    def check(self) -> None:
+        """A UserError where a number cannot be meant."""
+        for name in ("episodes", "max_steps"):
+            if getattr(self, name) <= 0:
+                raise UserError(f"--{name.replace('_', '-')} must be positive, not {getattr(self, name)}")
+        if not 0 <= self.seed < 2**31 - 500_000:
+            raise UserError(f"--seed must not be negative or above 2 billion, not {self.seed}")
+        if not self.eps or not all(0 <= eps < float("inf") for eps in self.eps):
+            raise UserError("--eps must be a number, or several with commas, and not negative")
+        if len(set(self.eps)) < len(self.eps):
+            raise UserError("--eps names a radius twice")
+        if self.norm not in ("linf", "l2"):
+            raise UserError(f"unknown norm {self.norm!r}; norms: linf, l2")
+
+
+def suite_plan(name: str, eps: tuple[float, ...], budget_steps: int | None = None, **numbers: Any) -> Plan:
+    """The plan of a suite; what departs from it is recorded. `numbers` that are None are the suite's own."""
+    if name not in SUITES:
+        raise UserError(f"unknown suite {name!r}; suites: {', '.join(SUITES)}")
+    suite = SUITES[name]
+    given = {key: value for key, value in numbers.items() if value is not None}
+    changes = [f"{k} {given[k]} (suite: {suite[k]})" for k in given.keys() & suite.keys() if given[k] != suite[k]]
+    settings = {key: suite[key] for key in ("episodes", "select_episodes")} | given
+    settings["select_episodes"] = min(settings["select_episodes"], settings["episodes"])
+    attacks = with_budget(suite["attacks"], budget_steps)
+    if attacks != suite["attacks"]:
+        changes.append(f"budget_steps {budget_steps} (suite: {BUDGET_STEPS})")
+    return Plan(attacks, eps, suite=name, changes=tuple(sorted(changes)), **settings)
+
+
+def attack_plan(names: list[str], eps: tuple[float, ...], budget_steps: int | None = None, **numbers: Any) -> Plan:
+    """The plan of attacks asked for by name, each with its usual settings."""
+    names = [ALIASES.get(name, name) for name in names]
+    if not names:
+        raise UserError(f"no attack named; attacks: {', '.join(KINDS)}")
+    for name in names:
+        if name not in KINDS:
+            raise UserError(f"unknown attack {name!r}; attacks: {', '.join(KINDS)}")
+    attacks = with_budget({name: [{}] for name in names}, budget_steps)
+    given = {key: value for key, value in numbers.items() if value is not None}
+    return Plan(attacks, eps, select_episodes=min(SELECT_EPISODES, given.get("episodes", EPISODES)), **given)
+
+
+def with_budget(attacks: Attacks, steps: int | None) -> Attacks:
+    """The attacks with another number of training steps for those that are learned."""
+    if steps is None:
+        return attacks
+    if steps <= 0:
+        raise UserError(f"--budget-steps must be positive, not {steps}")
+    learned = {name for name in attacks if KINDS[name].sort == "learned"}
+    return {
+        name: [{**settings, "steps": steps} if name in learned else settings for settings in grid]
+        for name, grid in attacks.items()
+    }
+
+
+def suite_digest(name: str) -> str:
+    """Hash of all that a suite says."""
+    return hashlib.sha256(json.dumps(SUITES[name], sort_keys=True).encode()).hexdigest()

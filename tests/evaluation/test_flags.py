@@ -1,0 +1,82 @@
+"""Every accusation is raised where it is due, and not where it is not."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from wocar.evaluation.flags import distinct, flags_of, improving
+
+
+def row(mean: float, sort: str = "gradient", **more: Any) -> dict[str, Any]:
+    plain = {"mean": mean, "std": 10.0, "episodes": 50, "eps": 0.1, "sort": sort, "budget_used": 0.9}
+    return plain | {"zero_gradients": 0.0} | more
+
+
+def sound() -> dict[str, dict[str, Any]]:
+    return {
+        "none": row(100.0, "natural", eps=0.0, budget_used=None, zero_gradients=None),
+        "random": row(90.0, "random", budget_used=0.5, zero_gradients=None),
+        "maxdiff": row(50.0, select={"mean": 49.0, "std": 10.0, "episodes": 20}),
+        "sa-rl": row(30.0, "learned", training_curve=[100.0] * 5 + [30.0, 31.0] * 30),
+    }
+
+
+def names(rows: dict[str, dict[str, Any]], worst: str = "sa-rl", training_return: float | None = 95.0) -> list[str]:
+    return [flag["flag"] for flag in flags_of(rows, worst, training_return)]
+
+
+def test_a_sound_audit_is_not_accused() -> None:
+    assert names(sound()) == []
+
+
+@pytest.mark.parametrize(
+    ("attack", "change", "flag"),
+    [
+        ("maxdiff", {"zero_gradients": 0.5}, "zero-gradients"),
+        ("maxdiff", {"mean": 99.0, "select": {"mean": 98.0, "std": 10.0, "episodes": 20}}, "random-beats-gradient"),
+        ("sa-rl", {"mean": 99.0}, "random-beats-gradient"),
+        ("maxdiff", {"budget_used": 0.1}, "budget-unused"),
+        ("maxdiff", {"select": {"mean": 20.0, "std": 10.0, "episodes": 20}}, "selection-disagrees"),
+        ("maxdiff", {"select": {"mean": 80.0, "std": 10.0, "episodes": 20}}, "selection-disagrees"),
+        ("maxdiff", {"mean": 10.0, "select": {"mean": 10.0, "std": 10.0, "episodes": 20}}, "selection-disagrees"),
+        ("random", {"episodes": 5}, "few-episodes"),
+        ("none", {"cut_episodes": 3, "max_steps": 1000}, "never-ended"),
+        ("sa-rl", {"training_curve": list(np.linspace(100, 30, 50))}, "still-improving"),
+        ("none", {"mean": 60.0}, "far-from-training"),
+        ("none", {"mean": 200.0}, "far-from-training"),
+    ],
+)
+def test_each_flag(attack: str, change: dict[str, Any], flag: str) -> None:
+    rows = sound()
+    rows[attack] = rows[attack] | change
+    assert flag in names(rows, worst="maxdiff" if change.get("mean") == 99.0 and attack == "sa-rl" else "sa-rl")
+
+
+def test_flags_say_whom_where_and_why() -> None:
+    rows = sound()
+    rows["maxdiff"]["zero_gradients"] = 0.25
+    (flag,) = flags_of(rows, "sa-rl")
+    assert (flag["flag"], flag["attack"], flag["eps"]) == ("zero-gradients", "maxdiff", 0.1)
+    assert "25%" in flag["text"]
+
+
+def test_no_radius_means_no_budget_to_use() -> None:
+    rows = {name: r | {"eps": 0.0, "budget_used": 0.0, "zero_gradients": 1.0} for name, r in sound().items()}
+    assert names(rows) == []
+
+
+def test_an_attacker_improves_only_if_more_than_noise_falls_at_the_end() -> None:
+    rng = np.random.default_rng(0)
+    settled = np.concatenate([np.linspace(100, 30, 20), np.full(30, 30.0)]) + rng.normal(0, 2, 50)
+    falling = np.linspace(100, 30, 50) + rng.normal(0, 2, 50)
+    assert not improving(settled)
+    assert improving(falling)
+    assert not improving(falling[::-1])  # it got weaker
+    assert not improving(np.full(50, 100.0) + rng.normal(0, 2, 50))
+    assert not improving([])
+
+
+def test_flags_of_several_radii_come_once() -> None:
+    flag = {"flag": "few-episodes", "attack": "none", "text": "5 episodes", "eps": 0.0}
+    assert distinct([flag, dict(flag), flag | {"text": "6 episodes"}]) == [flag, flag | {"text": "6 episodes"}]

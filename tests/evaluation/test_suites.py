@@ -1,0 +1,75 @@
+"""A suite's name stands for its settings: whoever changes them must change this hash, and so should give a new name."""
+
+import json
+
+import pytest
+
+from wocar.evaluation.kinds import KINDS
+from wocar.evaluation.suites import SUITES, attack_plan, suite_digest, suite_plan
+from wocar.types import UserError
+
+FROZEN = {
+    "fast-v1": "663b5ea82ccf0a8fd2458b4d15d8bbb1a866fe68f5f534bdaf23b2645baf2dd1",
+    "mujoco-v1": "bd8143510abee37facfd9060b6bb301cd0286a4249d2f498e1e5acf3d6ecae4e",
+    "atari-v1": "5be97038235e847bbde3a6f44a5de79be5f62b4ef22044273f63d6de44b1e21f",
+}
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_suites_are_frozen(name: str) -> None:
+    assert suite_digest(name) == FROZEN[name]
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_suites_are_plain_data_about_known_attacks(name: str) -> None:
+    suite = SUITES[name]
+    assert json.loads(json.dumps(suite)) == suite
+    assert set(suite["attacks"]) <= set(KINDS)
+    assert next(iter(suite["attacks"])) == "none"
+    assert all(suite["attacks"].values())
+
+
+def test_a_plan_as_the_suite_says_has_no_changes() -> None:
+    plan = suite_plan("fast-v1", (0.1,), seed=3, env=None, episodes=None)
+    assert (plan.attacks, plan.changes, plan.episodes, plan.seed) == (SUITES["fast-v1"]["attacks"], (), 50, 3)
+    assert suite_plan("fast-v1", (0.1,), episodes=50).changes == ()
+
+
+def test_departures_from_a_suite_are_recorded() -> None:
+    plan = suite_plan("mujoco-v1", (0.1,), budget_steps=2048, episodes=30)
+    assert plan.changes == ("budget_steps 2048 (suite: 1000000)", "episodes 30 (suite: 50)")
+    assert {settings["steps"] for settings in plan.attacks["sa-rl"]} == {2048}
+    assert SUITES["mujoco-v1"]["attacks"]["sa-rl"][0]["steps"] == 1_000_000
+    assert suite_plan("fast-v1", (0.1,), budget_steps=2048).changes == ()  # nothing in it is trained
+
+
+def test_selection_and_report_never_share_a_seed() -> None:
+    plans = [attack_plan(["none"], (0.1,), seed=seed) for seed in (0, 1, 1234)]
+    assert len({s for plan in plans for s in (plan.seed, plan.select_seed)}) == 6
+
+
+def test_names_and_their_aliases() -> None:
+    plan = attack_plan(["natural", "mad", "rs", "maxdiff"], (0.1,))
+    assert list(plan.attacks) == ["none", "maxdiff", "robust-sarsa"]
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: suite_plan("slow-v9", (0.1,)), "unknown suite 'slow-v9'; suites: fast-v1"),
+        (lambda: attack_plan(["laser"], (0.1,)), "unknown attack 'laser'; attacks: none"),
+        (lambda: attack_plan([], (0.1,)), "no attack"),
+        (lambda: suite_plan("fast-v1", (0.1,), budget_steps=0), "--budget-steps must be positive"),
+        (lambda: attack_plan(["none"], (0.1,), episodes=0).check(), "--episodes must be positive"),
+        (lambda: attack_plan(["none"], (0.1,), max_steps=0).check(), "--max-steps must be positive"),
+        (lambda: attack_plan(["none"], (0.1, -0.2)).check(), "not negative"),
+        (lambda: attack_plan(["none"], (float("nan"),)).check(), "not negative"),
+        (lambda: attack_plan(["none"], ()).check(), "--eps must be a number"),
+        (lambda: attack_plan(["none"], (0.1, 0.1)).check(), "twice"),
+        (lambda: attack_plan(["none"], (0.1,), seed=-1).check(), "--seed must not be negative"),
+        (lambda: attack_plan(["none"], (0.1,), norm="l7").check(), "unknown norm 'l7'"),
+    ],
+)
+def test_mistakes_are_told(make: object, words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        make()  # type: ignore[operator]
