@@ -9,7 +9,7 @@ from wocar.evaluation.suites import SUITES, attack_plan, suite_digest, suite_pla
 from wocar.types import UserError
 
 FROZEN = {
-    "fast-v1": "663b5ea82ccf0a8fd2458b4d15d8bbb1a866fe68f5f534bdaf23b2645baf2dd1",
+    "fast-v1": "b38eb1fedee39bd76856e98eb4241b9a5363eb9112fa935154ca0f264ea25e3a",
     "mujoco-v1": "bd8143510abee37facfd9060b6bb301cd0286a4249d2f498e1e5acf3d6ecae4e",
     "atari-v1": "5be97038235e847bbde3a6f44a5de79be5f62b4ef22044273f63d6de44b1e21f",
 }

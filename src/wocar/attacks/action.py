@@ -13,9 +13,7 @@ from wocar.bounds import action_ball, any_action, worst_action_in_box, worst_act
 class RandomAction:
     """Uniform in the ball around the action; discrete: any action."""
 
-    def disturb(
-        self, policy: Any, radius: jax.Array, obs: jax.Array, actions: jax.Array, key: jax.Array
-    ) -> jax.Array:
+    def disturb(self, policy: Any, radius: jax.Array, obs: jax.Array, actions: jax.Array, key: jax.Array) -> jax.Array:
         if policy.discrete:
             return jax.random.randint(key, actions.shape, 0, policy.head(obs).shape[-1])
         return actions + radius * jax.random.uniform(key, actions.shape, minval=-1.0)
@@ -28,9 +26,7 @@ class CriticAction(eqx.Module):
     """Q: (B, *obs_shape), (B, actions) -> (B,), or for discrete actions (B, *obs_shape) -> (B, actions)."""
     steps: int = eqx.field(static=True, default=10)
 
-    def disturb(
-        self, policy: Any, radius: jax.Array, obs: jax.Array, actions: jax.Array, key: jax.Array
-    ) -> jax.Array:
+    def disturb(self, policy: Any, radius: jax.Array, obs: jax.Array, actions: jax.Array, key: jax.Array) -> jax.Array:
         if policy.discrete:
             values = self.critic(obs)
             return worst_action_in_mask(values, any_action(values))

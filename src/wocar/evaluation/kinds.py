@@ -61,7 +61,7 @@ class Workshop:
             self._data = sarsa_data(rollout, float(np.std(sums)) or 1.0)
         return self._data
 
-    def robust_critic(self, radius: float = 0.2, reg: float = 1.0, lr: float = 3e-4, **settings: Any) -> Any:
+    def robust_critic(self, radius: float = 0.3, reg: float = 3.0, lr: float = 3e-4, **settings: Any) -> Any:
         """A critic of the victim, smooth in a ball; it does not depend on eps."""
         asked = (radius, reg, lr, *sorted(settings.items()))
         if asked not in self._critics:

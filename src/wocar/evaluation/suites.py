@@ -44,7 +44,7 @@ SUITES: dict[str, dict[str, Any]] = {
             "random": [{}],
             "maxdiff": [{}],
             "pgd-10": [{"restarts": 3}],
-            "robust-sarsa": [{"radius": 0.2, "reg": 1.0, "lr": 3e-4}],
+            "robust-sarsa": [{"radius": 0.3, "reg": 3.0, "lr": 3e-4}],
         },
     },
     "mujoco-v1": {
