@@ -14,8 +14,8 @@ from wocar.bounds import (
     action_box,
     action_mask,
     any_action,
-    attacked_value,
     ascend,
+    attacked_value,
     worst_action_in_box,
     worst_action_in_mask,
 )
