@@ -222,8 +222,8 @@ EFFICIENCY: dict[str, dict[str, tuple[float, float]]] = {
 
 @cache
 def published() -> tuple[Published, ...]:
-    """Every return in the tables and in the figures that are drawn against eps, kappa_wst or as bars."""
-    printed = (number for label, text in TEXT.items() for number in _numbers(label, text))
+    """Every return in the tables and in the figures that are drawn against eps, kappa_wst or as bars, each once."""
+    printed = dict.fromkeys(number for label, text in TEXT.items() for number in _numbers(label, text))
     return *printed, *_tradeoff()
 
 
