@@ -8,6 +8,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -59,8 +60,8 @@ def write_audit(
         "flags": [],
         "command": f"wocar audit runs/{file.stem} --json {file.name}",
         "versions": {"python": "3.11.7", "wocar": "0.1.0"},
-        **more,
     }
+    data |= more
     file.write_text(json.dumps(data))
 
 
@@ -216,3 +217,9 @@ def write_gif(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path, dict[
         write_clip(file, frames, about)
 
     return write
+
+
+@pytest.fixture(scope="session")
+def write() -> SimpleNamespace:
+    """`run` and `audit` write files as the commands do."""
+    return SimpleNamespace(run=write_run, audit=write_audit)
