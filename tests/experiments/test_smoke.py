@@ -13,7 +13,7 @@ from wocar.experiments.tasks import Task
 SHOWN = {
     "table-mujoco": ("results-Hopper-v4", "3616 ± 99", "MaxDiff"),
     "table-mujoco-same-steps": ("results-Hopper-v4", "3616 ± 99"),
-    "table-atari": ("What was run",),
+    "table-atari": ("WocaR-DQN", "PGD-10"),
     "table-a2c": ("WocaR-A2C", "PGD-10"),
     "table-efficiency": ("Time and steps of training", "million steps"),
     "fig-curves": ("During training, under MaxDiff",),

@@ -12,12 +12,15 @@ import jax
 
 from wocar.envs import env_spec
 from wocar.experiments.presets import METHODS, default_config, make_algorithm
-from wocar.experiments.scales import ATARI, STAND_IN, Scale, eps_of
+from wocar.experiments.scales import Scale, discrete, eps_of, game
 from wocar.experiments.tasks import Task
 from wocar.experiments.timing import audit_seconds, estimate_seconds, train_seconds
 from wocar.files import write_json
+from wocar.types import UserError
 
 WHERE_OUT = ("--out", "{out}/run")
+FIRST = {"radial-dqn": "dqn"}
+"""Methods that go on from an agent of another."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +67,9 @@ class Plan:
         return task
 
     def wanted(self, row: Row) -> bool:
-        named = self.envs is None or row.env in self.envs
-        return named and (self.methods is None or row.method in self.methods)
+        """Whether a row is among those asked for, or where none was among the scale's."""
+        methods = self.methods or self.scale.methods
+        return (self.envs is None or row.env in self.envs) and (methods is None or row.method in methods)
 
     def agents(
         self, row: Row, words: Sequence[str] = (), method: str | None = None, steps: int | None = None
@@ -73,15 +77,16 @@ class Plan:
         """A training for each seed; `method` trains it where that is not the row's own. None where it is missing."""
         if not self.wanted(row):
             return []
-        method = method or row.method
+        method = method or (self.scale.atla if row.method == "atla-ppo" else row.method)
         why = lacking(method, row.env)
         if why:
             self.missing += [] if any(m.row == row for m in self.missing) else [Missing(row, why)]
             return []
-        usual = self.scale.atari_seeds if row.env in ATARI else self.scale.seeds
+        usual = self.scale.atari_seeds if game(row.env) else self.scale.seeds
         made = []
         for seed in range(self.seeds or usual):
-            task = self.add(train_task(self.scale, method, row.env, seed, steps, words))
+            needs = [self.add(train_task(self.scale, FIRST[method], row.env, seed))] if method in FIRST else []
+            task = self.add(train_task(self.scale, method, row.env, seed, steps, words, needs))
             self.rows[task.key] = row
             made.append(task)
         return made
@@ -137,15 +142,25 @@ class Plan:
 
 
 def train_task(
-    scale: Scale, method: str, env: str, seed: int, steps: int | None = None, words: Sequence[str] = ()
+    scale: Scale,
+    method: str,
+    env: str,
+    seed: int,
+    steps: int | None = None,
+    words: Sequence[str] = (),
+    needs: Sequence[Task] = (),
 ) -> Task:
+    """A training; `needs` is the one whose agent it starts from."""
     steps = steps or scale.train_steps(method, env)
     every = max(1, steps // scale.checkpoints)
-    keep = () if env in ATARI or env == STAND_IN else ("--keep-checkpoints",)
-    command = ["train", method, "--env", env, "--seed", str(seed), "--steps", str(steps), *words]
+    keep = () if discrete(env) else ("--keep-checkpoints",)
+    words = [*words, *(scale.dqn if method.endswith("dqn") and game(env) else ())]
+    first = ["--init-from", "{0}/run"] if needs else []
+    command = ["train", method, "--env", env, "--seed", str(seed), "--steps", str(steps), *words, *first]
     command += ["--checkpoint-every", str(every), *keep, "--threads", "1", "--resume", *WHERE_OUT]
     title = " ".join(["train", method, *words]) + f" on {env}, {steps:,} steps, seed {seed}"
-    return Task("train", title, tuple(command), "run/agent/agent.json", (), train_seconds(method, env, steps))
+    seconds = train_seconds(method, env, steps)
+    return Task("train", title, tuple(command), "run/agent/agent.json", tuple(needs), seconds)
 
 
 @cache
@@ -153,14 +168,15 @@ def lacking(method: str, env: str) -> str:
     """Why a method cannot be trained on a task; empty where it can."""
     if method not in METHODS:
         return "not available yet"
-    if env not in (*ATARI, STAND_IN):
+    if not game(env):
         return ""
     try:
-        spec = env_spec(env)
-        algorithm: Any = make_algorithm(default_config(method, env), spec)
+        algorithm: Any = make_algorithm(default_config(method, env), spec := env_spec(env))
         eqx.filter_eval_shape(algorithm.init, spec, jax.random.key(0))
-    except Exception as error:
+    except UserError as error:
         return f"not available yet on {env}: {error}"
+    except jax.errors.JAXTypeError:
+        return ""  # it takes the environment, but not an abstract key
     return ""
 
 

@@ -8,8 +8,10 @@ from wocar.experiments.presets import EPS
 HOPPER, WALKER, CHEETAH, ANT = "Hopper-v4", "Walker2d-v4", "HalfCheetah-v4", "Ant-v4"
 MUJOCO = (HOPPER, WALKER, CHEETAH, ANT)
 ATARI = ("Pong-v5", "Freeway-v5", "BankHeist-v5", "RoadRunner-v5")
+"""As the paper's DQN sees them: one frame at a time."""
 STAND_IN = "GoHomeDiscrete-v0"
 """Where a test would need an Atari game."""
+FEW = ("ppo", "sa-ppo", "atla-ppo", "wocar-ppo", "a2c", "wocar-a2c", "dqn", "wocar-dqn")
 MUJOCO_ATTACKS = "none,random,maxdiff,robust-sarsa,sa-rl,pa-ad"
 ATARI_ATTACKS = "none,pgd-10,minbest,pa-ad"
 ATARI_EPS = tuple(float(Fraction(n, 255)) for n in (1, 3))
@@ -24,6 +26,14 @@ class Scale:
     mujoco: tuple[str, ...]
     """Tasks that are run of those that the paper shows."""
     atari: tuple[str, ...]
+    a2c: str
+    """The game of the A2C table."""
+    methods: tuple[str, ...] | None
+    """Those that are run; None: all."""
+    atla: str
+    """What trains the row ATLA-PPO: the paper's is with LSTMs and a regulariser."""
+    dqn: tuple[str, ...]
+    """Options of DQN's trainings on games."""
     seeds: int
     atari_seeds: int
     steps: float
@@ -49,13 +59,13 @@ class Scale:
 
     def train_steps(self, method: str, env: str) -> int:
         """Environment steps of a training."""
-        if env in ATARI or env == STAND_IN:
+        if discrete(env):
             return self.atari_steps
         return round(self.steps * paper_steps(method, env)) if self.steps <= 1 else int(self.steps)
 
-    def same_steps(self, env: str) -> int:
-        """Those of tab:mujoco_app_less."""
-        return self.train_steps("wocar-ppo", env)
+    def same_steps(self, method: str, env: str) -> int:
+        """Those of tab:mujoco_app_less: an agent's own steps, beside which its adversary's are not counted there."""
+        return self.train_steps("wocar-ppo", env) * (2 if "atla" in method and self.steps <= 1 else 1)
 
     def sweep_radii(self, env: str) -> tuple[float, ...]:
         radii = SWEEPS.get(env) or tuple(round(share * eps_of(env)[0], 4) for share in (0.5, 1.0, 1.5, 2.0, 3.0))
@@ -63,18 +73,29 @@ class Scale:
         return tuple(radii[round(i * step)] for i in range(min(self.radii, len(radii))))
 
 
+def game(env: str) -> bool:
+    """Whether it is one of Atari's."""
+    return env.split("-")[0] in {known.split("-")[0] for known in ATARI}
+
+
+def discrete(env: str) -> bool:
+    return game(env) or env == STAND_IN
+
+
 def paper_steps(method: str, env: str) -> int:
-    """As in the table `efficiency`; Walker2d and HalfCheetah as Hopper."""
+    """As in the table `efficiency`; Walker2d and HalfCheetah as Hopper. It counts an agent's steps, not those that its
+    adversary learns from; ours are all steps.
+    """
+    if "atla" in method:
+        return 20_000_000 if env == ANT else 10_000_000
     if env == ANT:
         return 7_500_000 if method == "wocar-ppo" else 10_000_000
-    if "atla" in method:
-        return 5_000_000
     return 4_000_000 if "radial" in method else 2_000_000
 
 
 def eps_of(env: str) -> tuple[float, ...]:
     """The radii at which the paper's tables attack."""
-    if env in ATARI:
+    if game(env):
         return ATARI_EPS
     return (EPS.get(env.split("-v")[0], 0.1),)
 
@@ -89,6 +110,10 @@ SCALES: dict[str, Scale] = {
         about="a test that everything runs; the numbers mean nothing",
         mujoco=(HOPPER,),
         atari=(STAND_IN,),
+        a2c=STAND_IN,
+        methods=FEW,
+        atla="atla-ppo",
+        dqn=(),
         seeds=1,
         atari_seeds=1,
         steps=4096,
@@ -108,11 +133,15 @@ SCALES: dict[str, Scale] = {
         name="small",
         about="an evening on two cores: half the paper's steps on MuJoCo, fewer tasks, seeds and attackers",
         mujoco=(HOPPER, CHEETAH),
-        atari=("Pong-v5", "BankHeist-v5"),
+        atari=("Pong-stack2-v5",),
+        a2c="BankHeist-stack4-v5",
+        methods=None,
+        atla="atla-ppo",
+        dqn=("--preset", "small"),
         seeds=2,
         atari_seeds=1,
         steps=0.5,
-        atari_steps=500_000,
+        atari_steps=800_000,
         checkpoints=5,
         episodes=50,
         audit=_learned(MUJOCO_ATTACKS, 300_000),
@@ -129,6 +158,10 @@ SCALES: dict[str, Scale] = {
         about="the paper's tasks, steps and number of agents",
         mujoco=MUJOCO,
         atari=ATARI,
+        a2c="BankHeist-stack4-v5",
+        methods=None,
+        atla="atla-lstm-sa-ppo",
+        dqn=(),
         seeds=30,
         atari_seeds=10,
         steps=1.0,

@@ -33,7 +33,7 @@ def table_mujoco(plan: Plan) -> None:
 def table_mujoco_same_steps(plan: Plan) -> None:
     for env in _tasks(plan, MUJOCO):
         for method in PPO[2:]:
-            _table(plan, plan.agents(Row(method, env), steps=plan.scale.same_steps(env)), env)
+            _table(plan, plan.agents(Row(method, env), steps=plan.scale.same_steps(method, env)), env)
 
 
 def table_atari(plan: Plan) -> None:
@@ -44,7 +44,7 @@ def table_atari(plan: Plan) -> None:
 
 
 def table_a2c(plan: Plan) -> None:
-    env = plan.scale.atari[-1] if len(plan.scale.atari) < 3 else "BankHeist-v5"
+    env = plan.scale.a2c
     for method in A2C:
         for run in plan.agents(Row(method, env)):
             plan.audit(run, plan.scale.atari_audit, eps_of(env))
@@ -104,10 +104,11 @@ def fig_ablation_importance(plan: Plan) -> None:
 
 
 def fig_ablation_reg(plan: Plan) -> None:
-    """Our ATLA-PPO and PA-ATLA-PPO have no regulariser to leave out."""
+    """The method `atla-ppo` has no regulariser to leave out."""
     for env in _tasks(plan, (HOPPER, CHEETAH, ANT, WALKER)):
         for method in ("atla-ppo", "pa-atla-ppo"):
-            _table(plan, plan.agents(Row(method, env, "reg=False")), env)
+            without = () if (method, plan.scale.atla) == ("atla-ppo", "atla-ppo") else ("--no-reg",)
+            _table(plan, plan.agents(Row(method, env, "reg=False"), without), env)
         _table(plan, plan.agents(Row("wocar-ppo", env, "reg=False"), ("--no-reg",)), env)
         _table(plan, plan.agents(Row("wocar-ppo", env)), env)
 

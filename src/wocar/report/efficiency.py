@@ -34,7 +34,8 @@ def efficiency_table(groups: Sequence[Group], published: Sequence[Published]) ->
         )
     about = (
         "Median over seeds, from the first to the last line of a training's log, so without compilation; several "
-        "trainings may have shared the machine. The paper's hours are of a GeForce 1080 Ti."
+        "trainings may have shared the machine. The paper's hours are of a GeForce 1080 Ti, "
+        "and its steps leave out those that an adversary learns from."
     )
     commands = list(dict.fromkeys(m.command for g in groups for m in g.members if m.command))
     headings = ["method", "hours", "million steps", "steps/s", "seeds"]

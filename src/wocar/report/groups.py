@@ -91,7 +91,8 @@ class Group:
 
     @property
     def task(self) -> str:
-        return self.env.split("-v")[0]
+        """The name in the paper: without version and number of frames."""
+        return re.sub(r"(-stack\d+)?-v\d+$", "", self.env)
 
     def values(self, attack: str, radius: Radius | None) -> list[float]:
         """Mean return of each agent that met the attack; "worst" is each agent's own worst."""
