@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -87,12 +87,19 @@ def default_eps(agent: Agent) -> float:
 
 
 def train_for_audit(
-    kind: str, victim: Agent, eps: float, norm: str, seed: int, out: Path, settings: Mapping[str, Any]
+    kind: str,
+    victim: Agent,
+    eps: float,
+    norm: str,
+    seed: int,
+    out: Path,
+    settings: Mapping[str, Any],
+    teach: Callable[[Any], Any] | None = None,
 ) -> Trained:
     """A learned attacker from its folder, or trained there as far as it is not yet."""
     rest = dict(settings)
     steps = rest.pop("steps", BUDGET_STEPS)
-    attack = train_attacker(kind, victim, eps, out, steps, seed, {"norm": norm, **rest})
+    attack = train_attacker(kind, victim, eps, out, steps, seed, {"norm": norm, **rest}, teach=teach)
     return Trained(attack, [round(-value, 2) for value in returns_of_run(out)])
 
 
