@@ -17,14 +17,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from wocar.agent import Agent
+from wocar.attacks import MaxDiff, Perturbation
 from wocar.bounds import Ball, action_box, worst_action_in_box
-from wocar.envs import make_env
+from wocar.envs import env_spec, make_env
+from wocar.evaluation.episodes import run_episodes
 from wocar.files import write_json
-from wocar.networks import DuelingActionCritic, GaussianPolicy
+from wocar.networks import DuelingActionCritic, GaussianPolicy, RunningNormaliser
 from wocar.training.run_folder import provenance
 
-ENV = "Hopper-v4"
+ENV, AUDIT_ENV = "Hopper-v4", "HalfCheetah-v4"
 METHODS = ("ppo", "sa-ppo", "wocar-ppo")
+ATTACKERS = ("sa-rl", "pa-ad")
 SB3_SCRIPT = """
 import sys, time
 import gymnasium
@@ -53,30 +57,31 @@ def bare_rate(steps: int, n_envs: int = 16, threads: int = 2) -> float:
     return rate
 
 
-def training(method: str, steps: int) -> dict[str, float]:
+def training(method: str, steps: int, out: Path, *options: str) -> dict[str, float]:
     """A real `wocar train`: steady rate from its metrics, start-up until the first iteration is logged, peak memory."""
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "run"
-        command = [
-            sys.executable,
-            "-m",
-            "wocar",
-            "train",
-            method,
-            "--env",
-            ENV,
-            "--steps",
-            str(steps),
-            "--out",
-            str(out),
-        ]
-        start = time.time()
-        subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
-        rows = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+    command = [sys.executable, "-m", "wocar", "train", method, *options, "--steps", str(steps), "--out", str(out)]
+    start = time.time()
+    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+    rows = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
     half = rows[len(rows) // 3]
     rate = (rows[-1]["steps"] - half["steps"]) / (rows[-1]["time"] - half["time"])
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     return {"rate": rate, "startup": rows[0]["time"] - start, "peak_mb": peak}
+
+
+def audit_seconds(episodes: int = 50) -> dict[str, float]:
+    """Seconds of HalfCheetah episodes, all of one length, without attack and under MaxDiff, compiled before."""
+    spec = env_spec(AUDIT_ENV)
+    policy = GaussianPolicy.create(spec.obs_shape[0], spec.actions.size, jax.random.key(0))
+    agent = Agent(spec, RunningNormaliser.create(spec.obs_shape), policy)
+    seconds = {}
+    for name, attack in {"natural": None, "maxdiff": MaxDiff()}.items():
+        perturb: Any = Perturbation(attack, Ball(0.15), 0) if attack else None
+        for _ in range(2):
+            start = time.perf_counter()
+            run_episodes(agent, episodes, seed=1, perturb=perturb)
+            seconds[f"{name} audit of {episodes} episodes s"] = time.perf_counter() - start
+    return seconds
 
 
 def inner_problems(n: int = 2048) -> dict[str, float]:
@@ -131,12 +136,15 @@ def main() -> None:
     for k in range(options.rounds):
         print(f"round {k + 1} of {options.rounds}", file=sys.stderr, flush=True)
         note("simulator steps/s", bare_rate(60_000))
-        for method in METHODS:
-            run = training(method, options.steps)
-            note(f"{method} steps/s", run["rate"])
-            note(f"{method} start-up s", run["startup"])
-            note(f"{method} peak MB", run["peak_mb"])
-        for name, value in inner_problems().items():
+        with tempfile.TemporaryDirectory() as folder:
+            for method in METHODS + ATTACKERS:
+                out = Path(folder)
+                whom = ["--env", ENV] if method in METHODS else ["--victim", str(out / "ppo")]
+                run = training(method, options.steps, out / method, *whom)
+                note(f"{method} steps/s", run["rate"])
+                note(f"{method} start-up s", run["startup"])
+                note(f"{method} peak MB", run["peak_mb"])
+        for name, value in {**inner_problems(), **audit_seconds()}.items():
             note(name, value)
         note("sb3 ppo steps/s", sb3_rate(10_240))
 
@@ -144,6 +152,10 @@ def main() -> None:
     ratios = {"ppo / simulator": measured["ppo steps/s"] / measured["simulator steps/s"]}
     for method in METHODS[1:]:
         ratios[f"{method} time / ppo time"] = measured["ppo steps/s"] / measured[f"{method} steps/s"]
+    for method in ATTACKERS:
+        ratios[f"{method} / ppo"] = measured[f"{method} steps/s"] / measured["ppo steps/s"]
+    natural, attacked = (value for name, value in measured.items() if " audit of " in name)
+    ratios["maxdiff audit / natural audit"] = attacked / natural
     if "sb3 ppo steps/s" in measured:
         ratios["ppo / sb3 ppo"] = measured["ppo steps/s"] / measured["sb3 ppo steps/s"]
     for name, value in {**measured, **ratios}.items():
