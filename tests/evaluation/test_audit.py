@@ -229,6 +229,7 @@ def test_a_worst_critic_attacks_and_teaches(
     result = audit(follower(), plan(attacks, select_episodes=6), AuditFolder(tmp_path), train_for_audit)
     rows = result["attacks"]
     assert rows["worst-critic"]["mean"] < 1.3 * rows["random"]["mean"]
+    assert rows["worst-critic"]["foretold"] == pytest.approx(rows["worst-critic"]["mean_discounted"], rel=0.25)
     untaught, taught = (entry["mean"] for entry in rows["sa-rl"]["grid"])
     assert taught < 1.3 * rows["random"]["mean"] < untaught
 

@@ -16,6 +16,7 @@ from wocar.attacks.robust_sarsa import RobustSarsa, SarsaConfig, fit_robust_crit
 from wocar.bounds import Ball
 from wocar.bounds.ball import Norm
 from wocar.evaluation.guide import teacher
+from wocar.evaluation.worst_case import starting_states, worst_case
 from wocar.evaluation.worst_critic import GAMMA, collect_rollout, fit_worst_value
 from wocar.networks import ActionCritic, DiscreteCritic, RecurrentCritic, RecurrentPolicy
 from wocar.rollout import running_returns
@@ -25,12 +26,16 @@ Sort = Literal["natural", "random", "gradient", "learned"]
 ROLLOUT_STEPS, WORST_STEPS = 61_440, 10_000
 """Steps of the unattacked victim from which its robust critics, its worst critics learn; these then explore."""
 
+STARTS = 50
+
 
 class Trained(NamedTuple):
-    """A learned attacker, and the victim's mean return as its training went on."""
+    """An attack; of a learned one also the victim's mean return as its training went on."""
 
     attack: Any
     curve: list[float]
+    foretold: float | None = None
+    """The discounted return from the start below which, says a worst critic, no attack leads."""
 
 
 class TrainAttacker(Protocol):
@@ -161,7 +166,9 @@ def _robust_sarsa(workshop: Workshop, eps: float, folder: Path, settings: dict[s
 
 
 def _worst_critic(workshop: Workshop, eps: float, folder: Path, settings: dict[str, Any]) -> Trained:
-    return Trained(RobustSarsa(workshop.worst_critic(eps, **settings)), [])
+    critic, agent = workshop.worst_critic(eps, **settings), workshop.agent
+    found = worst_case(agent, critic, eps)(starting_states(agent, workshop.seed, STARTS))
+    return Trained(RobustSarsa(critic), [], float(found.value.mean()) * workshop.rollout(WORST_STEPS)[1])
 
 
 def _action_critic(workshop: Workshop, eps: float, folder: Path, settings: dict[str, Any]) -> Trained:

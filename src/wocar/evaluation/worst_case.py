@@ -46,6 +46,14 @@ def worst_case(agent: Agent, critic: Any, eps: float, config: WocarConfig = FIT)
     return lambda z: jax.device_get(minimum(agent.policy, frozen, jnp.asarray(z)))
 
 
+def starting_states(agent: Agent, seed: int, episodes: int) -> np.ndarray:
+    """Normalised observations with which evaluation episodes begin. (episodes, obs)"""
+    env = make_env(agent.spec.id, episodes, seed, stream=EVALUATION_STREAM)
+    obs = env.reset()
+    env.close()
+    return agent.normaliser(obs)
+
+
 def calibrate(
     agent: Agent,
     critic: Any,
