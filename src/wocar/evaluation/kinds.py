@@ -16,7 +16,7 @@ from wocar.evaluation.worst_critic import GAMMA, collect_rollout
 from wocar.networks import ActionCritic, DiscreteCritic, RecurrentCritic
 from wocar.rollout import running_returns
 
-Sort = Literal["natural", "random", "gradient", "learned"]
+Sort = Literal["natural", "random", "gradient", "learned", "bound"]
 ROLLOUT_STEPS = 61_440
 """Steps of the unattacked victim from which its robust critics learn."""
 
@@ -157,6 +157,10 @@ KINDS: dict[str, Kind] = {
     "action-random": Kind("random", _plain(RandomAction), on_actions=True),
     "action-critic": Kind("gradient", _action_critic, on_actions=True, wants="flat observations"),
 }
+
+
+GREEDY_WORST_CASE = Kind("bound", _plain(lambda: None), "discrete")
+"""Not an attack: stands beside the attacks of a radius."""
 
 
 def kind_of(name: str) -> Kind:

@@ -12,7 +12,7 @@ import optax
 
 from wocar.mechanisms.objective import Info
 from wocar.mechanisms.q_objective import QBatch, QNet, QObjective
-from wocar.networks import DiscreteCritic, GreedyPolicy, cnn, linear, mlp
+from wocar.networks import SMALL_CNN, DiscreteCritic, GreedyPolicy, cnn, linear, mlp
 from wocar.training.learner import apply_gradient
 from wocar.types import Array, EnvSpec, UserError
 
@@ -66,9 +66,6 @@ class DQNConfig:
     def updates(self) -> int:
         """Gradient steps between collecting."""
         return self.n_envs * self.n_steps // self.train_freq
-
-
-SMALL: dict[str, Any] = {"channels": (16, 32), "kernels": (8, 4), "strides": (4, 2), "dense": 256}
 
 
 class DQNLearner(NamedTuple):
@@ -200,7 +197,7 @@ def create_network(spec: EnvSpec, key: jax.Array, config: DQNConfig) -> eqx.nn.S
     size = spec.actions.size
     out = size + 1 if config.dueling else size
     if len(spec.obs_shape) == 3:
-        network = cnn(spec.obs_shape, out, key, **(SMALL if config.network == "small" else {}))
+        network = cnn(spec.obs_shape, out, key, **(SMALL_CNN if config.network == "small" else {}))
     elif len(spec.obs_shape) == 1:
         network = mlp([spec.obs_shape[0], *config.hidden, out], key, activation="relu")
     else:

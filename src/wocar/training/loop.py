@@ -41,17 +41,18 @@ def train(
 ) -> Agent:
     """Run or resume a training; returns the final agent, which the run folder then holds."""
     folder = RunFolder(config.out)
-    worker: Worker
-    if isinstance(algorithm, DQN):
-        worker = OffPolicy(config, algorithm, spec)
-    else:
-        worker = OnPolicy(config, algorithm, spec)
-    run = _Run(config, worker, make, folder)
+    run = _Run(config, make_worker(config, algorithm, spec), make, folder)
     folder.open(config)
     try:
         return run.execute()
     finally:
         folder.close()
+
+
+def make_worker(config: RunConfig, algorithm: Algorithm | DQN, spec: EnvSpec) -> Worker:
+    if isinstance(algorithm, DQN):
+        return OffPolicy(config, algorithm, spec)
+    return OnPolicy(config, algorithm, spec)
 
 
 class _Run:

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from wocar.agent import Agent
-from wocar.networks import RunningNormaliser
+from wocar.networks import Normaliser, PixelNormaliser, RunningNormaliser
 from wocar.rollout import Collector
 from wocar.training.config import RunConfig
 from wocar.training.dqn import DQNConfig
@@ -31,7 +31,10 @@ class OnPolicy:
         self.config, self.algorithm, self.spec = config, algorithm, spec
         self.key = jax.random.key(config.seed)
         self.learner = algorithm.init(spec, self.key)
-        self.normaliser = RunningNormaliser.create(spec.obs_shape, 10.0 if config.algorithm.normalise_obs else math.inf)
+        self.normaliser: Normaliser = PixelNormaliser()
+        if len(spec.obs_shape) != 3 or config.attack is not None:  # an attacker sees what is normalised already
+            clip = 10.0 if config.algorithm.normalise_obs else math.inf
+            self.normaliser = RunningNormaliser.create(spec.obs_shape, clip)
         self.scaler = RewardScaler.create(config.algorithm.n_envs)
 
     def begin(self, env: VectorEnv, rng: np.random.Generator) -> None:
@@ -44,7 +47,7 @@ class OnPolicy:
         assert not isinstance(cfg, DQNConfig)
         with np.errstate(over="ignore", invalid="ignore"):  # divergence is found by the loop
             rollout = self.collector.collect(agent, cfg.n_steps)
-        if cfg.normalise_obs:
+        if cfg.normalise_obs and isinstance(self.normaliser, RunningNormaliser):
             self.normaliser = self.normaliser.update(rollout.seen)
         transitions = rollout.transitions
         if cfg.normalise_reward:
@@ -73,7 +76,6 @@ class OnPolicy:
         return {"return_count": self.scaler.returns.count}
 
     def restore(self, agent: Agent, state: dict[str, Any], data: dict[str, Any]) -> None:
-        assert isinstance(agent.normaliser, RunningNormaliser)
         self.learner, self.normaliser = state["learner"], agent.normaliser
         returns = RunningNormaliser(state["return_mean"], state["return_square"], data["return_count"])
         self.scaler = RewardScaler(returns, self.scaler.running)
