@@ -22,7 +22,7 @@ from wocar.networks import ActionCritic, DiscreteCritic, RecurrentCritic, Recurr
 from wocar.rollout import running_returns
 from wocar.types import Transitions
 
-Sort = Literal["natural", "random", "gradient", "learned"]
+Sort = Literal["natural", "random", "gradient", "learned", "bound"]
 ROLLOUT_STEPS, WORST_STEPS = 61_440, 10_000
 """Steps of the unattacked victim from which its robust critics, its worst critics learn; these then explore."""
 
@@ -211,6 +211,10 @@ KINDS: dict[str, Kind] = {
     "action-random": Kind("random", _plain(RandomAction), on_actions=True),
     "action-critic": Kind("gradient", _action_critic, on_actions=True, wants="flat observations"),
 }
+
+
+GREEDY_WORST_CASE = Kind("bound", _plain(lambda: None), "discrete")
+"""Not an attack: stands beside the attacks of a radius."""
 
 
 def kind_of(name: str) -> Kind:

@@ -3,13 +3,18 @@
 import dataclasses
 from typing import Any
 
+from wocar.envs import atari
 from wocar.mechanisms.config import RobustConfig, WocarConfig
 from wocar.mechanisms.objective import Objective, Vanilla
+from wocar.mechanisms.q_config import RobustQConfig, WocarQConfig
+from wocar.mechanisms.q_objective import QObjective, StateAdversarialQ, VanillaQ
 from wocar.mechanisms.state_adversarial import StateAdversarial
 from wocar.mechanisms.wocar import Wocar
+from wocar.mechanisms.wocar_dqn import WocarQ
 from wocar.training.a2c import A2C, A2CConfig
 from wocar.training.config import RunConfig
-from wocar.training.loop import Algorithm
+from wocar.training.dqn import DQN, DQNConfig
+from wocar.training.on_policy import Algorithm
 from wocar.training.ppo import PPO, PPOConfig
 from wocar.training.recurrent_ppo import RecurrentPPO, RecurrentPPOConfig
 from wocar.types import EnvSpec, UserError
@@ -22,7 +27,11 @@ METHODS: dict[str, str] = {
     "sa-a2c": "A2C with the state-adversarial regulariser",
     "wocar-ppo": "worst-case-aware robust PPO",
     "wocar-a2c": "worst-case-aware robust A2C",
+    "dqn": "deep Q-learning, for discrete actions and pixels",
+    "sa-dqn": "DQN with the state-adversarial regulariser",
+    "wocar-dqn": "worst-case-aware robust DQN",
 }
+PRESETS = ("paper", "reference", "small")
 Settings = dict[str, dict[str, Any]]
 
 RUN_TASKS: Settings = {"Ant": {"steps": 10_000_000}}
@@ -53,14 +62,55 @@ REFERENCE_TASKS: Settings = {
     "Ant": {"critic_lr": 3e-5, "kappa_wst": 0.8},
 }
 
+ATARI: dict[str, Any] = {
+    "n_steps": 1,
+    "train_freq": 4,
+    "learning_rate": 1e-4,
+    "batch_size": 32,
+    "buffer_size": 500_000,
+    "learning_starts": 50_000,
+    "exploration_fraction": 0.1,
+    "exploration_final_eps": 0.01,
+    "target_update_interval": 500,
+    "per_alpha": 0.6,
+}
+ATARI_TASKS: Settings = {"freeway": {"exploration_fraction": 1 / 60}}
+SMALL_ATARI: dict[str, Any] = {
+    "network": "small",
+    "learning_rate": 2.5e-4,
+    "anneal_lr": True,
+    "buffer_size": 200_000,
+    "learning_starts": 10_000,
+    "n_step": 3,
+}
+"""For a machine of two cores: an hour of training where the paper's settings take days."""
+SMALL_ATARI_TASKS: Settings = {"freeway": {"exploration_fraction": 0.05}}
+ATARI_ROBUST: dict[str, Any] = {
+    "eps": 1 / 255,
+    "eps_begin": 0.25,
+    "eps_end": 0.9,
+    "eps_schedule": "smoothed",
+    "kappa_reg": 0.005,
+    "reg_solver": "convex",
+}
+ATARI_WOCAR: dict[str, Any] = {"bounds": "ibp", "kappa_begin": 1 / 3, "kappa_schedule": "exponential"}
+ATARI_ROBUST_TASKS: Settings = {"bank_heist": {"kappa_reg": 0.02}, "road_runner": {"kappa_reg": 0.01}}
+
+
+Q_OBJECTIVES: dict[str, Any] = {"sa-dqn": RobustQConfig, "wocar-dqn": WocarQConfig}
+
 
 def default_config(method: str, env: str, preset: str = "paper") -> RunConfig:
-    """The preset of a method on a task: "paper", or "reference" for the released code's choices."""
+    """The preset of a method on a task: "paper", "reference" for the released code's choices, "small" for two cores."""
     if method not in METHODS:
         raise UserError(f"unknown method {method!r}; methods: {', '.join(METHODS)}")
-    if preset not in ("paper", "reference"):
-        raise UserError(f"unknown preset {preset!r}; presets: paper, reference")
+    if preset not in PRESETS:
+        raise UserError(f"unknown preset {preset!r}; presets: {', '.join(PRESETS)}")
     task = env.split("-v")[0]
+    if method.endswith("dqn"):
+        return _dqn_config(method, env, preset)
+    if preset == "small":
+        raise UserError("only DQN on games has a small preset")
     config = RunConfig(method=method, env=env, algorithm=_algorithm(method, task), robust=_robust(method, task, preset))
     return dataclasses.replace(config, **RUN_TASKS.get(task, {}))
 
@@ -86,14 +136,52 @@ def _robust(method: str, task: str, preset: str) -> RobustConfig | WocarConfig |
     return WocarConfig(**{**settings, **WOCAR_TASKS.get(task, {})})
 
 
-def make_algorithm(config: RunConfig, spec: EnvSpec) -> Algorithm:
+def _dqn_config(method: str, env: str, preset: str) -> RunConfig:
+    game = atari.parse(env)
+    if preset == "reference":
+        raise UserError("DQN has no reference preset: the released versions contradict each other")
+    if game is not None:
+        return _atari_config(method, env, game[0], preset == "small")
+    kind = Q_OBJECTIVES.get(method)
+    robust = kind(eps=EPS.get(env.split("-v")[0], RobustQConfig.eps)) if kind else None
+    return RunConfig(method=method, env=env, steps=200_000, algorithm=DQNConfig(), robust=robust)
+
+
+def _atari_config(method: str, env: str, game: str, small: bool) -> RunConfig:
+    settings = {**ATARI, **ATARI_TASKS.get(game, {})}
+    if small:
+        settings |= {**SMALL_ATARI, **SMALL_ATARI_TASKS.get(game, {})}
+    kind, robust = Q_OBJECTIVES.get(method), {**ATARI_ROBUST, **ATARI_ROBUST_TASKS.get(game, {})}
+    if kind is WocarQConfig:
+        robust |= ATARI_WOCAR
+        settings["n_step"] = 1
+    return RunConfig(
+        method=method,
+        env=env,
+        steps=800_000 if small else 6_000_000,
+        checkpoint_every=50_000,
+        algorithm=DQNConfig(**settings),
+        robust=kind(**robust) if kind else None,
+    )
+
+
+def make_algorithm(config: RunConfig, spec: EnvSpec) -> Algorithm | DQN:
+    if isinstance(config.algorithm, DQNConfig):
+        return DQN(config.algorithm, _q_objective(config.robust, spec))
     objective: Objective = Vanilla()
     if isinstance(config.robust, WocarConfig):
         objective = Wocar(config.robust, spec.actions, config.algorithm.gamma)
     elif config.robust is not None:
-        objective = StateAdversarial(config.robust)
+        objective = StateAdversarial(config.robust)  # type: ignore[arg-type]
     if isinstance(config.algorithm, A2CConfig):
         return A2C(config.algorithm, objective)
     if isinstance(config.algorithm, RecurrentPPOConfig):
         return RecurrentPPO(config.algorithm, objective)
     return PPO(config.algorithm, objective)
+
+
+def _q_objective(robust: Any, spec: EnvSpec) -> QObjective:
+    limits = (0.0, 1.0) if len(spec.obs_shape) == 3 else None
+    if isinstance(robust, WocarQConfig):
+        return WocarQ(robust, spec.actions, limits)
+    return VanillaQ() if robust is None else StateAdversarialQ(robust, limits)

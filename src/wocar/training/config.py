@@ -9,27 +9,49 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from wocar.mechanisms.config import RobustConfig, WocarConfig
+from wocar.mechanisms.q_config import RobustQConfig, WocarQConfig
 from wocar.training.a2c import A2CConfig
+from wocar.training.dqn import DQNConfig
 from wocar.training.ppo import PPOConfig
 from wocar.training.recurrent_ppo import RecurrentPPOConfig
 from wocar.types import UserError
 
-ALGORITHMS: dict[str, Any] = {"ppo": PPOConfig, "a2c": A2CConfig, "recurrent-ppo": RecurrentPPOConfig}
-OBJECTIVES: dict[str, Any] = {"state-adversarial": RobustConfig, "wocar": WocarConfig}
+ALGORITHMS: dict[str, Any] = {"ppo": PPOConfig, "a2c": A2CConfig, "recurrent-ppo": RecurrentPPOConfig, "dqn": DQNConfig}
+OBJECTIVES: dict[str, Any] = {
+    "state-adversarial": RobustConfig,
+    "wocar": WocarConfig,
+    "state-adversarial-q": RobustQConfig,
+    "wocar-q": WocarQConfig,
+}
 COUNTS = ("steps", "checkpoint_every", "threads", "n_envs", "n_steps", "policy_epochs", "value_epochs", "chunk")
 ROBUST_COUNTS = ("reg_steps", "search_steps", "critic_epochs", "critic_minibatches")
 ATTACK_COUNTS = ("pgd_steps",)
+DQN_COUNTS = ("train_freq", "batch_size", "buffer_size", "target_update_interval", "n_step")
+DQN_SHARES = (
+    *("tau", "exploration_fraction", "exploration_initial_eps", "exploration_final_eps", "per_alpha", "per_beta"),
+    *("eps_begin", "eps_end", "kappa_begin"),
+)
 SIZES = ("init_std", "clip_range", "max_grad_norm")
 RANGES: list[tuple[tuple[str, ...], float, float, str]] = [
-    (COUNTS + ROBUST_COUNTS + ATTACK_COUNTS, 1, sys.maxsize, "be positive"),
+    (COUNTS + ROBUST_COUNTS + ATTACK_COUNTS + DQN_COUNTS, 1, sys.maxsize, "be positive"),
     (SIZES, sys.float_info.min, sys.float_info.max, "be positive"),
     (
-        ("policy_lr", "value_lr", "ent_coef", "eps", "kappa_reg", "kappa_wst", "critic_lr"),
+        (
+            "policy_lr",
+            "value_lr",
+            "learning_rate",
+            "ent_coef",
+            "eps",
+            "kappa_reg",
+            "kappa_wst",
+            "critic_lr",
+            "reg_lead",
+        ),
         0,
         sys.float_info.max,
         "be a number from 0 up",
     ),
-    (("gamma", "gae_lambda", "eps_ramp", "critic_tau"), 0, 1, "lie between 0 and 1"),
+    (("gamma", "gae_lambda", "eps_ramp", "critic_tau", *DQN_SHARES), 0, 1, "lie between 0 and 1"),
     (("seed",), 0, 2**31 - 1, "lie between 0 and 2147483647"),
 ]
 
@@ -66,7 +88,7 @@ class RunConfig:
     env: str = "Hopper-v4"
     """Environment id: EnvPool's MuJoCo, or any Gymnasium id."""
     preset: str = "paper"
-    """Settings of the task: paper, or reference (what the authors' released code chose)."""
+    """Settings of the task: paper, reference (what the authors' released code chose), or small (games, two cores)."""
     seed: int = 0
     steps: int = 2_000_000
     """Environment steps in all."""
@@ -78,8 +100,8 @@ class RunConfig:
     """Steps between checkpoints. Environments start anew there, so that a resumed run equals an uninterrupted one."""
     threads: int = 2
     """Threads that step the environments."""
-    algorithm: RecurrentPPOConfig | PPOConfig | A2CConfig = PPOConfig()  # noqa: RUF009
-    robust: WocarConfig | RobustConfig | None = None
+    algorithm: RecurrentPPOConfig | PPOConfig | A2CConfig | DQNConfig = PPOConfig()  # noqa: RUF009
+    robust: WocarConfig | RobustConfig | WocarQConfig | RobustQConfig | None = None
     attack: DirectorConfig | AttackConfig | None = None
 
     def check(self) -> None:
@@ -92,6 +114,15 @@ class RunConfig:
                     raise UserError(f"--{name.replace('_', '-')} must {words}, not {options[name]}")
         if min(self.algorithm.hidden, default=1) <= 0:
             raise UserError(f"--hidden must be positive, not {self.algorithm.hidden}")
+        self._check_kinds()
+        blocks = self.batch_steps // getattr(self.algorithm, "block", 1)
+        count = getattr(self.algorithm, "minibatches", 1)
+        if not 0 < count <= blocks:
+            what = "n_envs * n_steps" if blocks == self.batch_steps else "n_envs"
+            raise UserError(f"--minibatches must lie between 1 and {what} = {blocks}, not {count}")
+
+    def _check_kinds(self) -> None:
+        """What an algorithm or an attack asks of the rest."""
         if self.attack and self.algorithm.normalise_obs:
             raise UserError("--normalise-obs is not for attackers: they see what the victim's normaliser gives")
         if isinstance(self.algorithm, RecurrentPPOConfig):
@@ -99,11 +130,19 @@ class RunConfig:
                 raise UserError("an LSTM learns without a robust objective so far: use its method without one")
             if len(self.algorithm.hidden) != 1:
                 raise UserError(f"--hidden must be one number for an LSTM, not {self.algorithm.hidden}")
-        blocks = self.batch_steps // getattr(self.algorithm, "block", 1)
-        count = getattr(self.algorithm, "minibatches", 1)
-        if not 0 < count <= blocks:
-            what = "n_envs * n_steps" if blocks == self.batch_steps else "n_envs"
-            raise UserError(f"--minibatches must lie between 1 and {what} = {blocks}, not {count}")
+        if isinstance(self.algorithm, DQNConfig):
+            self._check_dqn(self.algorithm)
+
+    def _check_dqn(self, dqn: DQNConfig) -> None:
+        if self.batch_steps % dqn.train_freq:
+            raise UserError(f"--train-freq must divide n_envs * n_steps = {self.batch_steps}, not be {dqn.train_freq}")
+        least = dqn.n_envs * (dqn.n_step + 10)
+        if dqn.buffer_size < least:
+            raise UserError(f"--buffer-size must be at least {least} here, not {dqn.buffer_size}")
+        if dqn.learning_starts < 0:
+            raise UserError(f"--learning-starts must be a number from 0 up, not {dqn.learning_starts}")
+        if isinstance(self.robust, WocarQConfig) and dqn.n_step > 1:
+            raise UserError("--n-step must be 1 for the worst critic: more steps would not be the worst attack's")
 
     @property
     def batch_steps(self) -> int:
