@@ -11,10 +11,11 @@ import tyro
 from wocar.agent import Agent
 from wocar.attacks.learned import learned_attack
 from wocar.cli.options import parse, say
-from wocar.envs.render import make_rendered
+from wocar.envs.render import RenderedEnv, make_rendered
 from wocar.evaluation.recorded import Moment, attack_by_name, episode
+from wocar.evaluation.worst_case import importance
 from wocar.experiments.api import default_eps, load
-from wocar.report.clips import FPS, bars, beside, check_target, pixels, write_clip
+from wocar.report.clips import FPS, bars, beside, check_target, picture_of, pixels, write_clip, write_pair
 from wocar.report.groups import method_label
 from wocar.report.words import attack_label, eps_text, number
 from wocar.types import UserError
@@ -36,12 +37,14 @@ class RecordOptions:
     """Of the episode, at most."""
     env: str | None = None
     """For files that do not tell: the environment's id."""
+    importance: bool = False
+    """In the place of the episode a picture (.png) of its most and its least important states, by w(s)."""
 
 
 def main(argv: list[str]) -> int:
     about = "An episode of an agent as GIF or MP4, the perturbation drawn beside it."
     options: RecordOptions = parse(RecordOptions, argv, "record", about)
-    check_target(options.out)
+    check_target(options.out, (".png",) if options.importance else (".gif", ".mp4"))
     if options.steps <= 0:
         raise UserError(f"--steps must be positive, not {options.steps}")
     agent = load(options.agent, options.env)
@@ -49,6 +52,8 @@ def main(argv: list[str]) -> int:
     if not 0 <= eps < float("inf"):
         raise UserError(f"--eps must not be negative, not {eps}")
     rendered = make_rendered(agent.spec.id, options.seed)
+    if options.importance:
+        return _states(options, argv, agent, rendered, eps)
     attack = _attack(options, agent, eps)
     eps = eps if attack is not None else 0.0
     every = max(1, round(rendered.fps / FPS))
@@ -72,6 +77,24 @@ def main(argv: list[str]) -> int:
     }
     write_clip(options.out, frames, told, min(rendered.fps, FPS))
     say(f"{options.out}: {last.step} steps, return {last.total:.1f}, {options.out.stat().st_size / 1e6:.1f} MB")
+    return 0
+
+
+def _states(options: RecordOptions, argv: list[str], agent: Agent, rendered: RenderedEnv, eps: float) -> int:
+    """Both ends of w(s) among the states of one episode without attack."""
+    moments = list(episode(agent, rendered, None, 0.0, options.norm, options.seed, options.steps))
+    weights = importance(agent, eps, np.stack([moment.z for moment in moments]))
+    high, low = int(np.argmax(weights)), int(np.argmin(weights))
+    pictures = [picture_of(moments[i].frame, moments[i].z) for i in (high, low)]
+    words = [f"{name} w(s), {weights[i]:.3g}, at step {i}" for name, i in (("highest", high), ("lowest", low))]
+    told = {
+        "env": agent.spec.id,
+        "method": method_label(str(agent.meta.get("method", options.agent.stem))),
+        "picture": f"states of the {words[0]} (left), and of the {words[1]} (right)",
+        "command": shlex.join(["wocar", "record", *argv]),
+    }
+    write_pair(options.out, pictures, words, told)
+    say(f"{options.out}: {words[0]}; {words[1]}")
     return 0
 
 

@@ -42,7 +42,8 @@ def main(argv: list[str]) -> int:
         raise UserError(f"cannot write {options.out}: its folder does not exist")
     sources = collect(options.paths)
     found = contents(sources, published())
-    html = page(found, options.title or title_of(options.paths), shlex.join(["wocar", "report", *argv]))
+    title = options.title or ", ".join(f"{p.target} ({p.scale})" for p in sources.plans) or title_of(options.paths)
+    html = page(found, title, shlex.join(["wocar", "report", *argv]))
     write_atomic(options.out, html.encode())
     if options.figures:
         _write_figures(found, options.figures)

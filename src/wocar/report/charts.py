@@ -132,23 +132,26 @@ def _paper_lines(task: str, attack: str, published: Sequence[Published]) -> list
     return series
 
 
-def ablation_charts(groups: Sequence[Group], radius: Radius, published: Sequence[Published]) -> list[Chart]:
-    """Bars for each method of which several variants were audited, the paper's ablation hatched."""
+def ablation_charts(
+    groups: Sequence[Group], radius: Radius, published: Sequence[Published], together: bool = False
+) -> list[Chart]:
+    """Bars for each method of which several variants were audited, or for all together; the paper's are hollow."""
     charts = []
-    for method in dict.fromkeys(g.method for g in groups):
-        variants = [g for g in groups if g.method == method and g.values("worst", radius)]
+    for method in ["all"] if together else dict.fromkeys(g.method for g in groups):
+        variants = [g for g in groups if (together or g.method == method) and g.values("worst", radius)]
         if len(variants) < 2:
             continue
         attacks = [*attacks_of(variants, radius), "worst"]
         series = [_bars(g, attacks, radius) for g in variants]
         series += [bars for g in variants if (bars := _paper_bars(g, attacks, radius, published))]
         env = groups[0].env
+        whose = "the methods" if together else method_label(method)
         about = (
-            f"{env}, {radius_text(radius)}: return of variants of {method_label(method)}, named by the settings in "
-            "which they depart from the commonest one; median over seeds, 95 % intervals. Hollow: the paper's."
+            f"{env}, {radius_text(radius)}: return of variants of {whose}, named by the settings in "
+            "which they depart from the usual one; median over seeds, 95 % intervals. Hollow: the paper's."
         )
         name = f"ablation-{env}-{method}-{slug(radius)}"
-        title = f"Variants of {method_label(method)}"
+        title = f"Variants of {whose}"
         names = list(map(attack_label, attacks))
         commands = audit_commands(variants)
         charts.append(Chart(name, title, about, "", "return", "bars", series, commands, categories=names))

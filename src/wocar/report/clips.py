@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw, ImageFont, PngImagePlugin
 
 from wocar.types import UserError
 
@@ -35,7 +35,7 @@ class Clip(NamedTuple):
 
 def read_clip(file: Path) -> Clip:
     about: dict[str, Any] = {}
-    if file.suffix == ".gif":
+    if file.suffix in (".gif", ".png"):
         try:
             with Image.open(file) as image:
                 about = json.loads(image.info.get("comment", b"{}"))
@@ -96,10 +96,30 @@ def beside(frame: np.ndarray, panel: np.ndarray) -> np.ndarray:
     return np.concatenate([frame, panel], axis=1)
 
 
-def check_target(out: Path) -> None:
+def picture_of(frame: np.ndarray | None, z: np.ndarray) -> np.ndarray:
+    """The frame, or where the observation is the picture its newest channel."""
+    return _grey(z[-1] if z.ndim == 3 else z)[..., None].repeat(3, -1) if frame is None else frame
+
+
+def write_pair(out: Path, pictures: Sequence[np.ndarray], words: Sequence[str], about: dict[str, Any]) -> None:
+    """Two pictures side by side with words below, as a PNG that carries `about`."""
+    size = HEIGHT + 60
+    canvas = Image.new("RGB", (2 * size + 8, size + 24), PAPER)
+    draw, font = ImageDraw.Draw(canvas), ImageFont.load_default(13)
+    for i, (picture, word) in enumerate(zip(pictures, words, strict=True)):
+        canvas.paste(Image.fromarray(picture).resize((size, size)), (i * (size + 8), 0))
+        draw.text((i * (size + 8) + 4, size + 4), word, INK, font)
+    note = PngImagePlugin.PngInfo()
+    note.add_text("comment", json.dumps(about))
+    partial = out.with_name(f".{out.name}.partial")
+    canvas.save(partial, "PNG", pnginfo=note)
+    partial.replace(out)
+
+
+def check_target(out: Path, kinds: tuple[str, ...] = (".gif", ".mp4")) -> None:
     """A UserError before the work where the clip could not be written after it."""
-    if out.suffix not in (".gif", ".mp4"):
-        raise UserError(f"--out must end in .gif or .mp4, not {out.name!r}")
+    if out.suffix not in kinds:
+        raise UserError(f"--out must end in {' or '.join(kinds)}, not {out.name!r}")
     if not out.parent.is_dir():
         raise UserError(f"cannot write {out}: its folder does not exist")
     if out.suffix == ".mp4" and shutil.which("ffmpeg") is None:

@@ -11,7 +11,7 @@ from wocar.report.sources import Audit, Estimated, Run, Sources, read_run
 
 Row = dict[str, Any]
 """A row of an audit, as docs/audit.md explains it."""
-OWN = {"seed", "out", "threads", "checkpoint_every", "resume", "kind", "method", "env", "victim"}
+OWN = {"seed", "out", "threads", "checkpoint_every", "keep_checkpoints", "resume", "kind", "method", "env", "victim"}
 """Settings that make no variant of a method."""
 SEED = re.compile(r"[-_]?(seed|s)[-_]?\d+$")
 
@@ -34,6 +34,14 @@ class Member:
     run: Run | None = None
     audits: list[Audit] = field(default_factory=list)
     estimates: list[Estimated] = field(default_factory=list)
+    during: list[Audit] = field(default_factory=list)
+    """Audits of its checkpoints."""
+    estimates_during: list[Estimated] = field(default_factory=list)
+
+    @property
+    def variant(self) -> str | None:
+        """As a plan names it; None where nobody has."""
+        return self.run.row[1] if self.run and self.run.row else None
 
     @property
     def command(self) -> str:
@@ -107,7 +115,10 @@ def grouped(sources: Sources) -> list[Group]:
     groups = []
     for (env, method), family in families.items():
         variants: dict[str, list[Member]] = {}
-        for variant, member in zip(_variants(family), family, strict=True):
+        unnamed = [member for member in family if member.variant is None]
+        names = iter(_variants(unnamed) if unnamed else [])
+        for member in family:
+            variant = next(names) if member.variant is None else member.variant
             variants.setdefault(variant, []).append(member)
         groups += [Group(env, method, variant, found) for variant, found in variants.items()]
     return sorted(groups, key=lambda g: (g.env, _rank(g.method), g.method, g.variant != "", g.variant))
@@ -120,10 +131,18 @@ def members(sources: Sources) -> list[Member]:
         if not run.config.get("attack"):
             found[_identity(run.path)] = _from_run(run)
     for audit in sources.audits:
-        _found(found, audit).audits.append(audit)
+        past = _checkpointed(found, audit)
+        (past.during if past else _found(found, audit).audits).append(audit)
     for estimated in sources.estimates:
-        _found(found, estimated).estimates.append(estimated)
+        past = _checkpointed(found, estimated)
+        (past.estimates_during if past else _found(found, estimated).estimates).append(estimated)
     return list(found.values())
+
+
+def _checkpointed(found: dict[str, Member], result: Audit | Estimated) -> Member | None:
+    """The member of which a result looks at a checkpoint, not at the agent that came of it."""
+    named = Path(str(result.data.get("agent", "")))
+    return found.get(_identity(named.parents[1])) if named.parent.name == "checkpoints" else None
 
 
 def _found(found: dict[str, Member], result: Audit | Estimated) -> Member:
@@ -153,7 +172,8 @@ def _run(path: Path) -> Run | None:
 
 def _agrees(member: Member, meta: dict[str, Any]) -> bool:
     """Whether the folder still holds the agent of a result, not a later one."""
-    return meta.get("method", member.method) == member.method and meta.get("seed", member.seed) == member.seed
+    method = member.run.config["method"] if member.run else member.method
+    return meta.get("method", method) == method and meta.get("seed", member.seed) == member.seed
 
 
 def _from_run(run: Run) -> Member:
@@ -163,7 +183,8 @@ def _from_run(run: Run) -> Member:
         flat |= part if isinstance(part, dict) else {}
     settings = {k: str(v) for k, v in flat.items() if k not in OWN and k != "steps"}
     settings["steps"] = _round(config.get("steps", 0))
-    return Member(str(config["env"]), str(config["method"]), config.get("seed"), settings, run.path.name, run)
+    method = run.row[0] if run.row else str(config["method"])
+    return Member(str(config["env"]), method, config.get("seed"), settings, run.path.name, run)
 
 
 def _identity(path: Path) -> str:

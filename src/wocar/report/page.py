@@ -10,6 +10,7 @@ from wocar.report.clips import Clip, still
 from wocar.report.contents import Contents, Section
 from wocar.report.formats import chart_csv
 from wocar.report.model import Cell, Chart, Table
+from wocar.report.sources import Reproduced
 from wocar.report.svg import svg, swatch
 from wocar.report.words import attack_label, eps_text, number
 
@@ -49,6 +50,7 @@ def page(contents: Contents, title: str, command: str) -> str:
 <nav aria-label="Sections"><ul>{menu}</ul></nav>
 </header>
 <main id="main">
+{"".join(map(_plan, contents.plans))}
 {"".join(body)}
 {_flags(contents)}
 <section id="runs"><h2>What was run</h2>{_table(contents.runs)}{left_out}</section>
@@ -58,6 +60,18 @@ def page(contents: Contents, title: str, command: str) -> str:
 </body>
 </html>
 """
+
+
+def _plan(plan: Reproduced) -> str:
+    """What is being reproduced, how far it has come, and what is not there."""
+    labels = ", ".join(plan.labels)
+    state = f" {plan.waiting} tasks are still to be done." if plan.waiting else ""
+    failed = "".join(f"<li><strong>failed</strong> {escape(t)}: {escape(why)}</li>" for t, why in plan.failed.items())
+    return (
+        f'<section class="plan"><h2>{escape(plan.target)}, scale {escape(plan.scale)}</h2>'
+        f"<p>{escape(plan.about[:1].upper() + plan.about[1:])}. Beside it the paper's {escape(labels)}.{state}</p>"
+        f"{_sources([plan.command])}" + (f'<ul class="flags">{failed}</ul>' if failed else "") + "</section>"
+    )
 
 
 class _Budget:
@@ -151,6 +165,8 @@ def _clip(clip: Clip, budget: _Budget) -> str:
         why = f"{escape(str(clip.file))}, {clip.size / 1e6:.1f} MB: too large to be embedded."
         return f"<figure><h3>{words}</h3><figcaption>{why}</figcaption>{how}</figure>"
     data = base64.b64encode(clip.file.read_bytes()).decode()
+    if clip.file.suffix == ".png":
+        return f'<figure><h3>{words}</h3><img src="data:image/png;base64,{data}" alt="{words}">{how}</figure>'
     if clip.file.suffix == ".mp4":
         moving = f'<video controls muted loop src="data:video/mp4;base64,{data}" aria-label="{words}"></video>'
     else:
@@ -167,6 +183,8 @@ def clip_words(clip: Clip) -> str:
     about = clip.about
     if not about.get("env"):
         return clip.file.name
+    if "picture" in about:
+        return f"{about.get('method', 'agent')} on {about['env']}: {about['picture']}"
     attack = str(about.get("attack", "none"))
     under = "without attack" if attack == "none" else f"under {attack_label(attack)}, eps {eps_text(about['eps'])}"
     result = f": return {number(about['return'])} in {about['steps']} steps" if "return" in about else ""

@@ -2,19 +2,39 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from wocar.report.clips import read_clip
 from wocar.report.model import Chart
 from wocar.types import UserError
 
-NOT_ENTERED = {"agent", "audits", "checkpoints", "tensorboard"}
-"""Folders of a run that hold no results of their own; attackers are trained in `audits`."""
-CLIPS = (".gif", ".mp4")
+NOT_ENTERED = {"agent", "audits", "checkpoints", "tensorboard", "parts", "figures", "tables", ".cache"}
+"""Folders that hold no results of their own; attackers are trained in `audits` and `parts`."""
+CLIPS = (".gif", ".mp4", ".png")
 CURVE_POINTS = 80
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """A plan of `wocar reproduce`: a table or figure of the paper, and how far it has come."""
+
+    path: Path
+    target: str
+    scale: str
+    about: str
+    labels: tuple[str, ...]
+    """Of the paper's tables and figures that belong beside it."""
+    command: str
+    missing: list[dict[str, str]]
+    """Rows (method, env, variant) that cannot be made, and why."""
+    failed: dict[str, str]
+    """Title of a task to why it failed."""
+    waiting: int
+    """Tasks that are neither done nor failed."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +47,8 @@ class Run:
     """Mean return of the episodes that ended around these steps of training."""
     hours: float | None
     calibration: dict[str, Any] | None = None
+    row: tuple[str, str] | None = None
+    """Method and variant that a plan trained it for."""
 
     @property
     def config(self) -> dict[str, Any]:
@@ -53,6 +75,7 @@ class Sources:
     estimates: list[Estimated] = field(default_factory=list)
     charts: list[Chart] = field(default_factory=list)
     clips: list[Path] = field(default_factory=list)
+    plans: list[Reproduced] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     """Files that could not be read."""
 
@@ -80,11 +103,17 @@ class _Collector:
     def __init__(self) -> None:
         self.sources = Sources()
         self.seen: set[Path] = set()
+        self.rows: dict[Path, tuple[str, str]] = {}
+        """Run folder to what a plan trained it for."""
 
     def folder(self, folder: Path) -> None:
         if folder.resolve() in self.seen:
             return
         self.seen.add(folder.resolve())
+        plan = read_object(folder / "plan.json") if (folder / "plan.json").is_file() else None
+        if plan and isinstance(plan.get("reproduce"), dict):
+            self.plan(folder, plan["reproduce"])
+            return
         if (folder / "run.json").is_file():
             self.run(folder)
         for child in sorted(folder.iterdir()):
@@ -94,12 +123,30 @@ class _Collector:
             elif child.suffix in (".json", *CLIPS):
                 self.file(child)
 
+    def plan(self, folder: Path, data: dict[str, Any]) -> None:
+        """The tasks of a plan, as far as they are done; what they are named here."""
+        failed, waiting = {}, 0
+        for task in data["tasks"]:
+            path = folder / task["folder"]
+            if (path / "done.json").is_file():
+                if task["row"]:
+                    self.rows.setdefault((path / "run").resolve(), (task["row"]["method"], task["row"]["variant"]))
+                self.folder(path)
+            elif why := read_object(path / "failed.json"):
+                failed[str(task["title"])] = str(why.get("why"))
+            else:
+                waiting += 1
+        target, scale, about, command = (str(data[key]) for key in ("target", "scale", "about", "command"))
+        labels = tuple(data["labels"])
+        plan = Reproduced(folder, target, scale, about, labels, command, data["missing"], failed, waiting)
+        self.sources.plans.append(plan)
+
     def run(self, folder: Path) -> None:
         run = read_run(folder)
         if run is None:
             self.sources.notes.append(f"{folder / 'run.json'} is damaged: the run is left out")
         else:
-            self.sources.runs.append(run)
+            self.sources.runs.append(replace(run, row=self.rows.get(folder.resolve())))
 
     def file(self, file: Path, asked: bool = False) -> None:
         """Sort a file in; one that is none of ours is an error only where it was asked for by name."""
@@ -107,9 +154,12 @@ class _Collector:
             return
         self.seen.add(file.resolve())
         if file.suffix in CLIPS:
-            self.sources.clips.append(file)
+            if asked or file.suffix != ".png" or read_clip(file).about:
+                self.sources.clips.append(file)
             return
         data = read_object(file)
+        if data is not None and "agent" in data:
+            data["agent"] = _agent_path(file, str(data["agent"]))
         if data is None:
             self.sources.notes.append(f"{file} is damaged: it is left out")
         elif "attacks" in data and "worst" in data:
@@ -147,6 +197,14 @@ def read_object(file: Path) -> dict[str, Any] | None:
     except (OSError, ValueError, RecursionError):
         return None
     return data if isinstance(data, dict) else None
+
+
+def _agent_path(file: Path, agent: str) -> str:
+    """Where the agent of a result lies: what was written is relative to the folder its command was run in."""
+    for folder in () if Path(agent).is_absolute() else file.resolve().parents:
+        if (folder / agent).exists():
+            return str(folder / agent)
+    return agent
 
 
 def _metrics(file: Path) -> list[dict[str, Any]]:

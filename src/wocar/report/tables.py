@@ -26,7 +26,12 @@ def main_radius(groups: Sequence[Group], published: Sequence[Published]) -> list
     return sorted(counts, key=lambda r: (not any(math.isclose(r.eps, e, rel_tol=1e-3) for e in paper), -counts[r]))
 
 
-def results_table(groups: Sequence[Group], radius: Radius | None, published: Sequence[Published]) -> Table:
+def results_table(
+    groups: Sequence[Group],
+    radius: Radius | None,
+    published: Sequence[Published],
+    missing: Sequence[dict[str, str]] = (),
+) -> Table:
     """Median over seeds with its interval for each method and attack, the worst marked, the paper's beside."""
     groups = [g for g in groups if g.values("worst", radius)]
     attacks = attacks_of(groups, radius)
@@ -43,6 +48,10 @@ def results_table(groups: Sequence[Group], radius: Radius | None, published: Seq
         share = Cell("" if kept is None else f"{kept:.0%}", kept)
         n = len(group.values("worst", radius))
         rows.append([Cell(group.label), *cells.values(), worst, share, Cell(str(n), n)])
+    for row in missing:
+        absent = Group(row["env"], row["method"], row["variant"], [])
+        beside = [Cell("", None, "", paper_text(absent, attack, radius, published)) for attack in (*attacks, "worst")]
+        rows.append([Cell(absent.label), *beside, Cell(""), Cell("none", 0, row["why"])])
     about = (
         "Mean return of 50 episodes as a rule, median over seeds; below it a 95 % interval, by bootstrap over seeds, "
         "or over episodes where there is one seed. The lowest return of a row is marked. Worst: each agent under the "
@@ -91,6 +100,8 @@ def paper_numbers(
     """Attack to the paper's number for this method at this radius; of several tables the first that has it."""
     found: dict[str, Published] = {}
     for p in published:
+        if p.label == "efficiency":
+            continue
         same = (p.task, p.method, p.variant) == (task, method, variant)
         near = p.eps == 0 or (
             radius is not None and radius.norm == "linf" and math.isclose(p.eps, radius.eps, rel_tol=1e-3)

@@ -98,6 +98,8 @@ class RunConfig:
     """Go on from the last checkpoint in the folder."""
     checkpoint_every: int = 100_000
     """Steps between checkpoints. Environments start anew there, so that a resumed run equals an uninterrupted one."""
+    keep_checkpoints: bool = False
+    """Keep every checkpoint, not the last two only: to look at the agent as it was during training."""
     threads: int = 2
     """Threads that step the environments."""
     algorithm: RecurrentPPOConfig | PPOConfig | A2CConfig | DQNConfig = PPOConfig()  # noqa: RUF009
