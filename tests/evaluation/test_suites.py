@@ -10,7 +10,7 @@ from wocar.types import UserError
 
 FROZEN = {
     "fast-v1": "557329402eebaba67aab4249f592e3ead23945ef287006f92daa00cd9775623d",
-    "mujoco-v1": "9ad6daa2539e68306b0352cb7259209320c56686eb61fcd0391c90fa8a4fd274",
+    "mujoco-v1": "75f4b9f950db9dab190262bc4f8e63d6dc2887f28cea44466df423587db0d9b5",
     "atari-v1": "b53b583f0a7aa3f280866222f4660e40fed7c68452bc077e3c8dd018ac193351",
 }
 
