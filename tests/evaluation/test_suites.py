@@ -10,7 +10,7 @@ from wocar.types import UserError
 
 FROZEN = {
     "fast-v1": "557329402eebaba67aab4249f592e3ead23945ef287006f92daa00cd9775623d",
-    "mujoco-v1": "75f4b9f950db9dab190262bc4f8e63d6dc2887f28cea44466df423587db0d9b5",
+    "mujoco-v1": "03348b45ea0a03de92e53178541181f5d33db4f3804528d853561d581d04b9cf",
     "atari-v1": "b53b583f0a7aa3f280866222f4660e40fed7c68452bc077e3c8dd018ac193351",
 }
 

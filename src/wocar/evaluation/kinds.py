@@ -176,13 +176,13 @@ def _action_critic(workshop: Workshop, eps: float, folder: Path, settings: dict[
 
 
 def _learn(kind: str, workshop: Workshop, eps: float, folder: Path, settings: dict[str, Any]) -> Trained:
-    """`guide` in the settings: explorations of the worst critic that teaches the attacker how to begin."""
+    """`guide` in the settings: explorations of the worst critic that teaches the attacker how to begin; `seed`: its."""
     assert workshop.train is not None
     rest = dict(settings)
-    explorations = rest.pop("guide", 0)
+    explorations, seed = rest.pop("guide", 0), rest.pop("seed", workshop.seed)
     begun = (folder / "checkpoints").exists()
     teach = workshop.teacher(kind, eps, explorations) if explorations and not begun else None
-    return workshop.train(kind, workshop.agent, eps, workshop.norm, workshop.seed, folder, rest, teach)
+    return workshop.train(kind, workshop.agent, eps, workshop.norm, seed, folder, rest, teach)
 
 
 def _given(workshop: Workshop, eps: float, folder: Path, settings: dict[str, Any]) -> Trained:

@@ -34,7 +34,7 @@ def _learned(*settings: Settings) -> list[Settings]:
 
 
 EXPLORATIONS = 10
-FROM_SCRATCH: Settings = {"policy_lr": 1e-3, "value_lr": 1e-4, "init_std": 0.5, "value_clip": True}
+FROM_SCRATCH: Settings = {"policy_lr": 1e-3, "value_lr": 1e-4, "init_std": 0.5, "value_clip": True, "seed": 0}
 GUIDED: Settings = {"policy_lr": 3e-4, "value_lr": 1e-3, "init_std": 0.2, "value_clip": False, "guide": EXPLORATIONS}
 SUITES: dict[str, dict[str, Any]] = {
     "fast-v1": {
