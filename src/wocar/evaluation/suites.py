@@ -50,7 +50,7 @@ SUITES: dict[str, dict[str, Any]] = {
         },
     },
     "mujoco-v1": {
-        "about": "every attack on continuous control in the paper; learned attackers trained for 500k steps, sa-rl from scratch 1M",
+        "about": "the attacks of the paper on continuous control; attackers learn for 500k steps, sa-rl alone for 1M",
         "episodes": EPISODES,
         "select_episodes": SELECT_EPISODES,
         "attacks": {
