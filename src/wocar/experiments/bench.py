@@ -19,6 +19,7 @@ import numpy as np
 
 from wocar.bounds import Ball, action_box, worst_action_in_box
 from wocar.envs import make_env
+from wocar.experiments.bench_dqn import dqn_ratios, dqn_round
 from wocar.files import write_json
 from wocar.networks import DuelingActionCritic, GaussianPolicy
 from wocar.training.run_folder import provenance
@@ -120,6 +121,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, default=Path("results/bench.json"))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=120_000, help="environment steps of each measured training")
+    parser.add_argument("--dqn-steps", type=int, default=4_000, help="Pong steps of each measured DQN training")
     options = parser.parse_args()
 
     rounds: dict[str, list[float]] = {}
@@ -139,6 +141,8 @@ def main() -> None:
         for name, value in inner_problems().items():
             note(name, value)
         note("sb3 ppo steps/s", sb3_rate(10_240))
+        for name, number in dqn_round(options.dqn_steps).items():
+            note(name, number)
 
     measured = {name: statistics.median(values) for name, values in rounds.items()}
     ratios = {"ppo / simulator": measured["ppo steps/s"] / measured["simulator steps/s"]}
@@ -146,8 +150,9 @@ def main() -> None:
         ratios[f"{method} time / ppo time"] = measured["ppo steps/s"] / measured[f"{method} steps/s"]
     if "sb3 ppo steps/s" in measured:
         ratios["ppo / sb3 ppo"] = measured["ppo steps/s"] / measured["sb3 ppo steps/s"]
+    ratios |= dqn_ratios(measured)
     for name, value in {**measured, **ratios}.items():
-        print(f"{name:28} {value:10.2f}")
+        print(f"{name:40} {value:10.2f}")
     options.json.parent.mkdir(parents=True, exist_ok=True)
     write_json(options.json, {"env": ENV, "ratios": ratios, "median": measured, "rounds": rounds, **provenance()})
 
