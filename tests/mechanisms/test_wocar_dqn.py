@@ -134,7 +134,8 @@ def doors(**switch: Any) -> list[np.ndarray]:
     ids=str,
 )
 def test_every_switch_changes_the_result(switch: dict[str, Any]) -> None:
-    assert not same(doors(bounds="crown"), doors(**{"bounds": "crown", **switch}))
+    base = {"bounds": "crown", "eps": 0.1}
+    assert not same(doors(**base), doors(**{**base, **switch}))
 
 
 def test_algorithm_2_by_hand() -> None:
@@ -192,7 +193,7 @@ def networks(seed: int) -> Any:
     return cnn((1, 36, 36), 3, key, (4, 4), (8, 4), (4, 2), 8), (1, 36, 36)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(seed=st.integers(0, 3), eps=st.floats(0, 0.1))
 def test_the_bound_of_the_margin_holds_and_is_tighter_than_apart(seed: int, eps: float) -> None:
     network, shape = networks(seed)
