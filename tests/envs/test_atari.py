@@ -69,7 +69,7 @@ def test_both_backends_show_the_same(game: str, steps: int) -> None:
             np.testing.assert_array_equal(one.obs, other.obs, err_msg=f"frames at {k}")
     if game == "Breakout":
         assert sum(int(step.over.sum()) for step in ours) >= 1
-        assert sum(int(step.terminated.sum()) for step in ours) >= 6
+        assert sum(int(step.terminated.sum()) for step in ours) >= 5
 
 
 @pytest.mark.parametrize("backend", ["envpool", "gymnasium"])

@@ -68,33 +68,12 @@ def test_doors_closed_one_by_one(kind: str) -> None:
     plain = trained(config("dqn"), kind)
     assert same(plain, trained(config("sa-dqn", kappa_reg=0.0), kind))
     assert same(plain, trained(config("wocar-dqn", kappa_reg=0.0, kappa_wst=0.0, bounds="ibp"), kind))
-    assert same(plain, trained(config("wocar-dqn", reg=False, kappa_wst=0.0, bounds="ibp"), kind))
-    assert not same(plain, trained(config("sa-dqn"), kind))
-    assert not same(plain, trained(config("wocar-dqn", reg=False, bounds="ibp"), kind))
 
 
-@pytest.mark.parametrize(
-    "switch",
-    [
-        {"importance": False},
-        {"reg": False},
-        {"kappa_wst": 0.0},
-        {"bounds": "ibp"},
-        {"threat": "action"},
-        {"reg_loss": "kl"},
-        {"reg_solver": "convex"},
-        {"reg_loss": "kl", "reg_solver": "convex"},
-        {"reg_steps": 1},
-        {"reg_lead": 0.0},
-        {"norm": "l2"},
-        {"eps_schedule": "cubic", "eps_end": 1.0},
-        {"kappa_begin": 0.5},
-    ],
-    ids=str,
-)
-def test_every_switch_changes_the_result(switch: dict[str, Any]) -> None:
-    whole = trained(config("wocar-dqn"), "vector")
-    assert not same(whole, trained(config("wocar-dqn", **switch), "vector"))
+def test_an_open_door_changes_the_network() -> None:
+    plain = trained(config("dqn"), "vector")
+    assert not same(plain, trained(config("sa-dqn"), "vector"))
+    assert not same(plain, trained(config("wocar-dqn", reg=False, bounds="ibp"), "vector"))
 
 
 class Recorder:
@@ -119,6 +98,44 @@ def table(values: list[float], slopes: list[float] | None = None) -> DiscreteCri
 
 def net(online: list[float], target: list[float]) -> QNet:
     return QNet(table(online), table(target), ())
+
+
+def doors(**switch: Any) -> list[np.ndarray]:
+    """All that WocaR-DQN's doors say of one batch late in training."""
+    settings = config("wocar-dqn", **switch).robust
+    assert isinstance(settings, WocarQConfig)
+    spec, batch, base = SPECS["vector"], make_batch(SPECS["vector"]), Recorder()
+    nets = [DiscreteCritic(mlp([4, 8, 8, 3], jax.random.key(k), activation="relu")) for k in range(5)]
+    extra = WocarQState(QNet(nets[0], nets[1], ()), QNet(nets[2], nets[3], ()))
+    policy, objective = GreedyPolicy(nets[4].network), WocarQ(settings, spec.actions)
+    _, noted, _ = objective.fit(extra, policy, batch, base, LATE)
+    mixed = objective.action_values(extra, QNet(nets[4], None, ()), batch.next_obs, LATE)
+    penalty = objective.penalty(policy, noted, jax.random.key(0), LATE)
+    return [np.asarray(x) for x in (*base.wanted, *mixed, penalty)]
+
+
+@pytest.mark.parametrize(
+    "switch",
+    [
+        {"importance": False},
+        {"reg": False},
+        {"kappa_wst": 0.0},
+        {"bounds": "ibp"},
+        {"threat": "action"},
+        {"reg_loss": "kl"},
+        {"reg_solver": "convex"},
+        {"reg_loss": "kl", "reg_solver": "convex"},
+        {"reg_steps": 1},
+        {"reg_lead": 0.0},
+        {"norm": "l2"},
+        {"eps_schedule": "cubic", "eps_end": 1.0},
+        {"kappa_begin": 0.5},
+    ],
+    ids=str,
+)
+def test_every_switch_changes_the_result(switch: dict[str, Any]) -> None:
+    base = {"bounds": "crown", "eps": 0.1}
+    assert not same(doors(**base), doors(**{**base, **switch}))
 
 
 def test_algorithm_2_by_hand() -> None:
@@ -176,7 +193,7 @@ def networks(seed: int) -> Any:
     return cnn((1, 36, 36), 3, key, (4, 4), (8, 4), (4, 2), 8), (1, 36, 36)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(seed=st.integers(0, 3), eps=st.floats(0, 0.1))
 def test_the_bound_of_the_margin_holds_and_is_tighter_than_apart(seed: int, eps: float) -> None:
     network, shape = networks(seed)

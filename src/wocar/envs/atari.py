@@ -12,7 +12,6 @@ import numpy as np
 
 SIDE = 84
 SKIP = 4
-NOOP, FIRE = 0, 1
 NOOPS = 30
 MAX_STEPS = 27_000
 """Half an hour of play."""
@@ -58,7 +57,8 @@ class AtariGame(gymnasium.Env[np.ndarray, Any]):
         self._ale.setFloat("repeat_action_probability", 0.0)
         self._load(0)
         self._buttons = self._ale.getMinimalActionSet()[: ACTIONS.get(task)]
-        self._fires = FIRE in [int(button) for button in self._buttons]
+        self._noop, self._fire = ale_py.Action.NOOP, ale_py.Action.FIRE
+        self._fires = self._fire in self._buttons
         self.observation_space = gymnasium.spaces.Box(0, 255, (stack, SIDE, SIDE), np.uint8)
         self.action_space = gymnasium.spaces.Discrete(len(self._buttons))
         self._frames = np.zeros((stack, SIDE, SIDE), np.uint8)
@@ -79,12 +79,12 @@ class AtariGame(gymnasium.Env[np.ndarray, Any]):
             self._ale.reset_game()
             self._steps = 0
         for _ in range(waits):
-            self._ale.act(NOOP)
+            self._ale.act(self._noop)
             if self._ale.game_over():
                 self._ale.reset_game()
                 anew = True
         if self._fires:
-            self._ale.act(FIRE)
+            self._ale.act(self._fire)
         frame = shrink(self._ale.getScreenGrayscale())
         self._frames = np.stack([frame] * len(self._frames)) if anew else np.stack([*self._frames[1:], frame])
         self._lives = self._ale.lives()

@@ -22,6 +22,7 @@ from wocar.attacks import MaxDiff, Perturbation
 from wocar.bounds import Ball, action_box, worst_action_in_box
 from wocar.envs import env_spec, make_env
 from wocar.evaluation.episodes import run_episodes
+from wocar.experiments.bench_dqn import dqn_ratios, dqn_round
 from wocar.files import write_json
 from wocar.networks import DuelingActionCritic, GaussianPolicy, RunningNormaliser
 from wocar.training.run_folder import provenance
@@ -125,6 +126,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, default=Path("results/bench.json"))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=120_000, help="environment steps of each measured training")
+    parser.add_argument("--dqn-steps", type=int, default=4_000, help="Pong steps of each measured DQN training")
     options = parser.parse_args()
 
     rounds: dict[str, list[float]] = {}
@@ -147,6 +149,8 @@ def main() -> None:
         for name, value in {**inner_problems(), **audit_seconds()}.items():
             note(name, value)
         note("sb3 ppo steps/s", sb3_rate(10_240))
+        for name, number in dqn_round(options.dqn_steps).items():
+            note(name, number)
 
     measured = {name: statistics.median(values) for name, values in rounds.items()}
     ratios = {"ppo / simulator": measured["ppo steps/s"] / measured["simulator steps/s"]}
@@ -158,8 +162,9 @@ def main() -> None:
     ratios["maxdiff audit / natural audit"] = attacked / natural
     if "sb3 ppo steps/s" in measured:
         ratios["ppo / sb3 ppo"] = measured["ppo steps/s"] / measured["sb3 ppo steps/s"]
+    ratios |= dqn_ratios(measured)
     for name, value in {**measured, **ratios}.items():
-        print(f"{name:28} {value:10.2f}")
+        print(f"{name:40} {value:10.2f}")
     options.json.parent.mkdir(parents=True, exist_ok=True)
     write_json(options.json, {"env": ENV, "ratios": ratios, "median": measured, "rounds": rounds, **provenance()})
 

@@ -104,9 +104,12 @@ class StateAdversarialQ(VanillaQ):
         cfg = self.config
         if not cfg.reg or cfg.kappa_reg == 0:
             return jnp.zeros(())
+        ball = self.ball(progress)
         solve = self._bounded if cfg.reg_solver == "convex" else self._searched
-        distance = solve(policy, batch.obs, self.ball(progress), key)
-        return cfg.kappa_reg * state_regularisation(distance, batch.notes.get("importance", jnp.ones(())))
+        distance = solve(policy, batch.obs, ball, key)
+        # around a single point the hinge would only confirm whatever action now leads
+        weight = jnp.where(ball.eps > 0, cfg.kappa_reg, 0.0)
+        return weight * state_regularisation(distance, batch.notes.get("importance", jnp.ones(())))
 
     def _searched(self, policy: Any, obs: Array, ball: Ball, key: jax.Array) -> jax.Array:
         """The loss at the worst point that projected ascent finds."""
