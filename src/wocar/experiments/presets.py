@@ -4,10 +4,13 @@ import dataclasses
 from typing import Any
 
 from wocar.envs import atari
-from wocar.mechanisms.config import RobustConfig, WocarConfig
+from wocar.experiments.baselines import BASELINES, baseline_config
+from wocar.experiments.tasks import EPS, LSTM_TASKS, PPO_TASKS, ROBUST_PPO_TASKS, RUN_TASKS, Settings
+from wocar.mechanisms.config import RadialConfig, RobustConfig, WocarConfig
 from wocar.mechanisms.objective import Objective, Vanilla
 from wocar.mechanisms.q_config import RobustQConfig, WocarQConfig
 from wocar.mechanisms.q_objective import QObjective, StateAdversarialQ, VanillaQ
+from wocar.mechanisms.radial import Radial
 from wocar.mechanisms.state_adversarial import StateAdversarial
 from wocar.mechanisms.wocar import Wocar
 from wocar.mechanisms.wocar_dqn import WocarQ
@@ -30,25 +33,10 @@ METHODS: dict[str, str] = {
     "dqn": "deep Q-learning, for discrete actions and pixels",
     "sa-dqn": "DQN with the state-adversarial regulariser",
     "wocar-dqn": "worst-case-aware robust DQN",
+    **BASELINES,
 }
 PRESETS = ("paper", "reference", "small")
-Settings = dict[str, dict[str, Any]]
 
-RUN_TASKS: Settings = {"Ant": {"steps": 10_000_000}}
-PPO_TASKS: Settings = {
-    "Walker2d": {"policy_lr": 4e-4, "value_lr": 3e-4, "value_clip": True},
-    "HalfCheetah": {"value_lr": 1e-4, "value_clip": True, "init_std": 0.5},
-    "Ant": {"policy_lr": 5e-5, "value_lr": 1e-5, "value_clip": True},
-}
-ROBUST_PPO_TASKS: Settings = {"HalfCheetah": {"policy_lr": 1e-4, "value_lr": 1e-3, "ent_coef": 1e-4}}
-"""Where the published robust configurations differ from the vanilla one in PPO's own settings."""
-LSTM_TASKS: Settings = {
-    "Walker2d": {"policy_lr": 1e-3, "value_lr": 3e-2},
-    "HalfCheetah": {"policy_lr": 3e-3, "value_lr": 3e-3},
-    "Ant": {"policy_lr": 3e-4, "value_lr": 3e-4},
-}
-EPS: dict[str, float] = {"Hopper": 0.075, "Walker2d": 0.05, "HalfCheetah": 0.15, "Ant": 0.15}
-"""The paper's l_inf radius in normalised units."""
 ROBUST_TASKS: Settings = {"HalfCheetah": {"kappa_reg": 0.03}, "Ant": {"kappa_reg": 0.003}}
 WOCAR_TASKS: Settings = {
     "Ant": {"critic_lr": 3e-5, "kappa_wst": 0.5, "kappa_schedule": "cubic"},
@@ -109,6 +97,8 @@ def default_config(method: str, env: str, preset: str = "paper") -> RunConfig:
     task = env.split("-v")[0]
     if method.endswith("dqn"):
         return _dqn_config(method, env, preset)
+    if method in BASELINES:
+        return baseline_config(method, env, preset)
     if preset == "small":
         raise UserError("only DQN on games has a small preset")
     config = RunConfig(method=method, env=env, algorithm=_algorithm(method, task), robust=_robust(method, task, preset))
@@ -171,6 +161,8 @@ def make_algorithm(config: RunConfig, spec: EnvSpec) -> Algorithm | DQN:
     objective: Objective = Vanilla()
     if isinstance(config.robust, WocarConfig):
         objective = Wocar(config.robust, spec.actions, config.algorithm.gamma)
+    elif isinstance(config.robust, RadialConfig):
+        objective = Radial(config.robust, config.algorithm.clip_range)  # type: ignore[union-attr]
     elif config.robust is not None:
         objective = StateAdversarial(config.robust)  # type: ignore[arg-type]
     if isinstance(config.algorithm, A2CConfig):

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
-from wocar.mechanisms.config import RobustConfig, WocarConfig
+from wocar.mechanisms.config import RadialConfig, RobustConfig, WocarConfig
 from wocar.mechanisms.q_config import RobustQConfig, WocarQConfig
 from wocar.training.a2c import A2CConfig
 from wocar.training.dqn import DQNConfig
@@ -20,6 +20,7 @@ ALGORITHMS: dict[str, Any] = {"ppo": PPOConfig, "a2c": A2CConfig, "recurrent-ppo
 OBJECTIVES: dict[str, Any] = {
     "state-adversarial": RobustConfig,
     "wocar": WocarConfig,
+    "radial": RadialConfig,
     "state-adversarial-q": RobustQConfig,
     "wocar-q": WocarQConfig,
 }
@@ -29,7 +30,7 @@ ATTACK_COUNTS = ("pgd_steps",)
 DQN_COUNTS = ("train_freq", "batch_size", "buffer_size", "target_update_interval", "n_step")
 DQN_SHARES = (
     *("tau", "exploration_fraction", "exploration_initial_eps", "exploration_final_eps", "per_alpha", "per_beta"),
-    *("eps_begin", "eps_end", "kappa_begin"),
+    *("eps_begin", "eps_end", "kappa_begin", "radial_weight"),
 )
 SIZES = ("init_std", "clip_range", "max_grad_norm")
 RANGES: list[tuple[tuple[str, ...], float, float, str]] = [
@@ -101,7 +102,7 @@ class RunConfig:
     threads: int = 2
     """Threads that step the environments."""
     algorithm: RecurrentPPOConfig | PPOConfig | A2CConfig | DQNConfig = PPOConfig()  # noqa: RUF009
-    robust: WocarConfig | RobustConfig | WocarQConfig | RobustQConfig | None = None
+    robust: WocarConfig | RobustConfig | RadialConfig | WocarQConfig | RobustQConfig | None = None
     attack: DirectorConfig | AttackConfig | None = None
 
     def check(self) -> None:
