@@ -11,6 +11,7 @@ from wocar.mechanisms.objective import Objective, Vanilla
 from wocar.mechanisms.q_config import RobustQConfig, WocarQConfig
 from wocar.mechanisms.q_objective import QObjective, StateAdversarialQ, VanillaQ
 from wocar.mechanisms.radial import Radial
+from wocar.mechanisms.radial_dqn import RadialQ, RadialQConfig
 from wocar.mechanisms.state_adversarial import StateAdversarial
 from wocar.mechanisms.wocar import Wocar
 from wocar.mechanisms.wocar_dqn import WocarQ
@@ -33,6 +34,7 @@ METHODS: dict[str, str] = {
     "dqn": "deep Q-learning, for discrete actions and pixels",
     "sa-dqn": "DQN with the state-adversarial regulariser",
     "wocar-dqn": "worst-case-aware robust DQN",
+    "radial-dqn": "DQN whose worse actions may not look better within bounds; goes on from --init-from AGENT (RADIAL)",
     **BASELINES,
 }
 PRESETS = ("paper", "reference", "small")
@@ -85,7 +87,16 @@ ATARI_WOCAR: dict[str, Any] = {"bounds": "ibp", "kappa_begin": 1 / 3, "kappa_sch
 ATARI_ROBUST_TASKS: Settings = {"bank_heist": {"kappa_reg": 0.02}, "road_runner": {"kappa_reg": 0.01}}
 
 
-Q_OBJECTIVES: dict[str, Any] = {"sa-dqn": RobustQConfig, "wocar-dqn": WocarQConfig}
+RADIAL_ATARI: dict[str, Any] = {
+    "learning_rate": 1.25e-4,
+    "batch_size": 128,
+    "buffer_size": 200_000,
+    "target_update_interval": 1_000,
+    "exploration_initial_eps": 0.01,
+    "per_alpha": 0.0,
+}
+RADIAL_EPS: dict[str, Any] = {"eps": 1 / 255, "eps_begin": 1 / 90, "eps_end": 8 / 9}
+Q_OBJECTIVES: dict[str, Any] = {"sa-dqn": RobustQConfig, "wocar-dqn": WocarQConfig, "radial-dqn": RadialQConfig}
 
 
 def default_config(method: str, env: str, preset: str = "paper") -> RunConfig:
@@ -145,6 +156,9 @@ def _atari_config(method: str, env: str, game: str, small: bool) -> RunConfig:
     if kind is WocarQConfig:
         robust |= ATARI_WOCAR
         settings["n_step"] = 1
+    if kind is RadialQConfig:
+        robust = RADIAL_EPS
+        settings |= RADIAL_ATARI
     return RunConfig(
         method=method,
         env=env,
@@ -176,4 +190,6 @@ def _q_objective(robust: Any, spec: EnvSpec) -> QObjective:
     limits = (0.0, 1.0) if len(spec.obs_shape) == 3 else None
     if isinstance(robust, WocarQConfig):
         return WocarQ(robust, spec.actions, limits)
+    if isinstance(robust, RadialQConfig):
+        return RadialQ(robust, limits)
     return VanillaQ() if robust is None else StateAdversarialQ(robust, limits)

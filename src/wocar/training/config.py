@@ -10,6 +10,7 @@ import tyro
 
 from wocar.mechanisms.config import RadialConfig, RobustConfig, WocarConfig
 from wocar.mechanisms.q_config import RobustQConfig, WocarQConfig
+from wocar.mechanisms.radial_dqn import RadialQConfig
 from wocar.training.a2c import A2CConfig
 from wocar.training.dqn import DQNConfig
 from wocar.training.ppo import PPOConfig
@@ -23,6 +24,7 @@ OBJECTIVES: dict[str, Any] = {
     "radial": RadialConfig,
     "state-adversarial-q": RobustQConfig,
     "wocar-q": WocarQConfig,
+    "radial-q": RadialQConfig,
 }
 COUNTS = ("steps", "checkpoint_every", "threads", "n_envs", "n_steps", "policy_epochs", "value_epochs", "chunk")
 ROBUST_COUNTS = ("reg_steps", "search_steps", "critic_epochs", "critic_minibatches")
@@ -125,7 +127,7 @@ class RunConfig:
     threads: int = 2
     """Threads that step the environments."""
     algorithm: RecurrentPPOConfig | PPOConfig | A2CConfig | DQNConfig = PPOConfig()  # noqa: RUF009
-    robust: WocarConfig | RobustConfig | RadialConfig | WocarQConfig | RobustQConfig | None = None
+    robust: WocarConfig | RobustConfig | RadialConfig | WocarQConfig | RobustQConfig | RadialQConfig | None = None
     attack: DirectorConfig | AttackConfig | None = None
     adversary: AdversaryConfig | None = None
 
