@@ -4,10 +4,14 @@ import dataclasses
 from typing import Any
 
 from wocar.envs import atari
-from wocar.mechanisms.config import RobustConfig, WocarConfig
+from wocar.experiments.baselines import BASELINES, baseline_config
+from wocar.experiments.task_settings import EPS, LSTM_TASKS, PPO_TASKS, ROBUST_PPO_TASKS, RUN_TASKS, Settings
+from wocar.mechanisms.config import RadialConfig, RobustConfig, WocarConfig
 from wocar.mechanisms.objective import Objective, Vanilla
 from wocar.mechanisms.q_config import RobustQConfig, WocarQConfig
 from wocar.mechanisms.q_objective import QObjective, StateAdversarialQ, VanillaQ
+from wocar.mechanisms.radial import Radial
+from wocar.mechanisms.radial_dqn import RadialQ, RadialQConfig
 from wocar.mechanisms.state_adversarial import StateAdversarial
 from wocar.mechanisms.wocar import Wocar
 from wocar.mechanisms.wocar_dqn import WocarQ
@@ -30,25 +34,11 @@ METHODS: dict[str, str] = {
     "dqn": "deep Q-learning, for discrete actions and pixels",
     "sa-dqn": "DQN with the state-adversarial regulariser",
     "wocar-dqn": "worst-case-aware robust DQN",
+    "radial-dqn": "DQN whose worse actions may not look better within bounds; goes on from --init-from AGENT (RADIAL)",
+    **BASELINES,
 }
 PRESETS = ("paper", "reference", "small")
-Settings = dict[str, dict[str, Any]]
 
-RUN_TASKS: Settings = {"Ant": {"steps": 10_000_000}}
-PPO_TASKS: Settings = {
-    "Walker2d": {"policy_lr": 4e-4, "value_lr": 3e-4, "value_clip": True},
-    "HalfCheetah": {"value_lr": 1e-4, "value_clip": True, "init_std": 0.5},
-    "Ant": {"policy_lr": 5e-5, "value_lr": 1e-5, "value_clip": True},
-}
-ROBUST_PPO_TASKS: Settings = {"HalfCheetah": {"policy_lr": 1e-4, "value_lr": 1e-3, "ent_coef": 1e-4}}
-"""Where the published robust configurations differ from the vanilla one in PPO's own settings."""
-LSTM_TASKS: Settings = {
-    "Walker2d": {"policy_lr": 1e-3, "value_lr": 3e-2},
-    "HalfCheetah": {"policy_lr": 3e-3, "value_lr": 3e-3},
-    "Ant": {"policy_lr": 3e-4, "value_lr": 3e-4},
-}
-EPS: dict[str, float] = {"Hopper": 0.075, "Walker2d": 0.05, "HalfCheetah": 0.15, "Ant": 0.15}
-"""The paper's l_inf radius in normalised units."""
 ROBUST_TASKS: Settings = {"HalfCheetah": {"kappa_reg": 0.03}, "Ant": {"kappa_reg": 0.003}}
 WOCAR_TASKS: Settings = {
     "Ant": {"critic_lr": 3e-5, "kappa_wst": 0.5, "kappa_schedule": "cubic"},
@@ -97,7 +87,16 @@ ATARI_WOCAR: dict[str, Any] = {"bounds": "ibp", "kappa_begin": 1 / 3, "kappa_sch
 ATARI_ROBUST_TASKS: Settings = {"bank_heist": {"kappa_reg": 0.02}, "road_runner": {"kappa_reg": 0.01}}
 
 
-Q_OBJECTIVES: dict[str, Any] = {"sa-dqn": RobustQConfig, "wocar-dqn": WocarQConfig}
+RADIAL_ATARI: dict[str, Any] = {
+    "learning_rate": 1.25e-4,
+    "batch_size": 128,
+    "buffer_size": 200_000,
+    "target_update_interval": 1_000,
+    "exploration_initial_eps": 0.01,
+    "per_alpha": 0.0,
+}
+RADIAL_EPS: dict[str, Any] = {"eps": 1 / 255, "eps_begin": 1 / 90, "eps_end": 8 / 9}
+Q_OBJECTIVES: dict[str, Any] = {"sa-dqn": RobustQConfig, "wocar-dqn": WocarQConfig, "radial-dqn": RadialQConfig}
 
 
 def default_config(method: str, env: str, preset: str = "paper") -> RunConfig:
@@ -109,6 +108,8 @@ def default_config(method: str, env: str, preset: str = "paper") -> RunConfig:
     task = env.split("-v")[0]
     if method.endswith("dqn"):
         return _dqn_config(method, env, preset)
+    if method in BASELINES:
+        return baseline_config(method, env, preset)
     if preset == "small":
         raise UserError("only DQN on games has a small preset")
     config = RunConfig(method=method, env=env, algorithm=_algorithm(method, task), robust=_robust(method, task, preset))
@@ -155,6 +156,9 @@ def _atari_config(method: str, env: str, game: str, small: bool) -> RunConfig:
     if kind is WocarQConfig:
         robust |= ATARI_WOCAR
         settings["n_step"] = 1
+    if kind is RadialQConfig:
+        robust = RADIAL_EPS
+        settings |= RADIAL_ATARI
     return RunConfig(
         method=method,
         env=env,
@@ -171,6 +175,8 @@ def make_algorithm(config: RunConfig, spec: EnvSpec) -> Algorithm | DQN:
     objective: Objective = Vanilla()
     if isinstance(config.robust, WocarConfig):
         objective = Wocar(config.robust, spec.actions, config.algorithm.gamma)
+    elif isinstance(config.robust, RadialConfig):
+        objective = Radial(config.robust, config.algorithm.clip_range)  # type: ignore[union-attr]
     elif config.robust is not None:
         objective = StateAdversarial(config.robust)  # type: ignore[arg-type]
     if isinstance(config.algorithm, A2CConfig):
@@ -184,4 +190,6 @@ def _q_objective(robust: Any, spec: EnvSpec) -> QObjective:
     limits = (0.0, 1.0) if len(spec.obs_shape) == 3 else None
     if isinstance(robust, WocarQConfig):
         return WocarQ(robust, spec.actions, limits)
+    if isinstance(robust, RadialQConfig):
+        return RadialQ(robust, limits)
     return VanillaQ() if robust is None else StateAdversarialQ(robust, limits)

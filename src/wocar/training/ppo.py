@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from wocar.mechanisms.objective import Info, Objective
+from wocar.mechanisms.objective import Info, Objective, clipped_surrogate
 from wocar.training.learner import (
     Learner,
     apply_gradient,
@@ -159,7 +159,7 @@ def ppo_loss(
     """-mean min(ρA, clip(ρ, 1-c, 1+c)A) - ent_coef * entropy."""
     log_prob = policy.log_prob(batch.obs, batch.actions)
     ratio = jnp.exp(log_prob - batch.log_prob)
-    surrogate = jnp.minimum(ratio * advantages, jnp.clip(ratio, 1 - clip_range, 1 + clip_range) * advantages)
+    surrogate = clipped_surrogate(ratio, advantages, clip_range)
     entropy = policy.entropy(batch.obs).mean()
     info = {
         "policy_loss": -surrogate.mean(),
