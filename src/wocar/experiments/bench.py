@@ -121,6 +121,21 @@ def sb3_rate(steps: int) -> float | None:
     return float(lines[0].split()[1]) if lines else None
 
 
+def ratios_of(measured: dict[str, float]) -> dict[str, float]:
+    """What stays comparable where the machine is noisy."""
+    ratios = {"ppo / simulator": measured["ppo steps/s"] / measured["simulator steps/s"]}
+    for method in METHODS[1:]:
+        ratios[f"{method} time / ppo time"] = measured["ppo steps/s"] / measured[f"{method} steps/s"]
+    for method in ATTACKERS:
+        ratios[f"{method} / ppo"] = measured[f"{method} steps/s"] / measured["ppo steps/s"]
+    natural, attacked = (value for name, value in measured.items() if " audit of " in name)
+    ratios["maxdiff audit / natural audit"] = attacked / natural
+    if "sb3 ppo steps/s" in measured:
+        ratios["ppo / sb3 ppo"] = measured["ppo steps/s"] / measured["sb3 ppo steps/s"]
+    ratios |= dqn_ratios(measured)
+    return ratios
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m wocar.experiments.bench", description=__doc__)
     parser.add_argument("--json", type=Path, default=Path("results/bench.json"))
@@ -153,16 +168,7 @@ def main() -> None:
             note(name, number)
 
     measured = {name: statistics.median(values) for name, values in rounds.items()}
-    ratios = {"ppo / simulator": measured["ppo steps/s"] / measured["simulator steps/s"]}
-    for method in METHODS[1:]:
-        ratios[f"{method} time / ppo time"] = measured["ppo steps/s"] / measured[f"{method} steps/s"]
-    for method in ATTACKERS:
-        ratios[f"{method} / ppo"] = measured[f"{method} steps/s"] / measured["ppo steps/s"]
-    natural, attacked = (value for name, value in measured.items() if " audit of " in name)
-    ratios["maxdiff audit / natural audit"] = attacked / natural
-    if "sb3 ppo steps/s" in measured:
-        ratios["ppo / sb3 ppo"] = measured["ppo steps/s"] / measured["sb3 ppo steps/s"]
-    ratios |= dqn_ratios(measured)
+    ratios = ratios_of(measured)
     for name, value in {**measured, **ratios}.items():
         print(f"{name:40} {value:10.2f}")
     options.json.parent.mkdir(parents=True, exist_ok=True)

@@ -67,6 +67,7 @@ def without_value(network: nn.Sequential) -> nn.Sequential:
     *body, streams, combine = network.layers
     if not isinstance(streams, nn.Linear):
         return network
+    assert streams.bias is not None
     leads = combine.weight[:, 1:]
     weights = leads @ streams.weight[1:], leads @ streams.bias[1:]
     return nn.Sequential([*body, eqx.tree_at(lambda layer: (layer.weight, layer.bias), streams, weights)])
