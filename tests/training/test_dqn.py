@@ -70,7 +70,9 @@ def test_a_step_is_that_of_stable_baselines() -> None:
                 layers.append(eqx.nn.Lambda(jax.nn.relu))
         return DiscreteCritic(eqx.nn.Sequential(layers))
 
-    settings = DQNConfig(learning_rate=1e-3, max_grad_norm=0.5, double=False, target_update_interval=10**6)
+    settings = DQNConfig(
+        learning_rate=1e-3, anneal_lr=False, max_grad_norm=0.5, double=False, target_update_interval=10**6
+    )
     algorithm = DQN(settings, VanillaQ())
     learner = algorithm.init(SPEC, jax.random.key(0), copy(model.q_net).network)
     learner = learner._replace(q=learner.q._replace(target=copy(model.q_net_target)))

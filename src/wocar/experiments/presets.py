@@ -52,10 +52,20 @@ REFERENCE_TASKS: Settings = {
     "Ant": {"critic_lr": 3e-5, "kappa_wst": 0.8},
 }
 
+STEPS: dict[str, int] = {"CartPole": 100_000, "GoHomeGrid": 20_000}
+SMALL_ROBUST: dict[str, Any] = {"eps_begin": 0.3, "eps_end": 0.8}
+SMALL_WOCAR: dict[str, Any] = {"kappa_wst": 0.3, "kappa_begin": 0.5}
+SMALL_ROBUST_TASKS: Settings = {
+    "CartPole": {"kappa_reg": 0.3, "reg_lead": 0.5},
+    "LunarLander": {"kappa_reg": 1.0},
+    "GoHomeGrid": {"kappa_reg": 0.3, "reg_lead": 0.2},
+}
+
 ATARI: dict[str, Any] = {
     "n_steps": 1,
     "train_freq": 4,
     "learning_rate": 1e-4,
+    "anneal_lr": False,
     "batch_size": 32,
     "buffer_size": 500_000,
     "learning_starts": 50_000,
@@ -143,9 +153,12 @@ def _dqn_config(method: str, env: str, preset: str) -> RunConfig:
         raise UserError("DQN has no reference preset: the released versions contradict each other")
     if game is not None:
         return _atari_config(method, env, game[0], preset == "small")
-    kind = Q_OBJECTIVES.get(method)
-    robust = kind(eps=EPS.get(env.split("-v")[0], RobustQConfig.eps)) if kind else None
-    return RunConfig(method=method, env=env, steps=200_000, algorithm=DQNConfig(), robust=robust)
+    kind, task = Q_OBJECTIVES.get(method), env.split("-v")[0]
+    settings = {"eps": EPS.get(task, RobustQConfig.eps), **SMALL_ROBUST, **SMALL_ROBUST_TASKS.get(task, {})}
+    if kind is WocarQConfig:
+        settings |= SMALL_WOCAR
+    robust = kind(**settings) if kind else None
+    return RunConfig(method, env, steps=STEPS.get(task, 200_000), algorithm=DQNConfig(), robust=robust)
 
 
 def _atari_config(method: str, env: str, game: str, small: bool) -> RunConfig:

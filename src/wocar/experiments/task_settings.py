@@ -17,5 +17,8 @@ LSTM_TASKS: Settings = {
     "HalfCheetah": {"policy_lr": 3e-3, "value_lr": 3e-3},
     "Ant": {"policy_lr": 3e-4, "value_lr": 3e-4},
 }
-EPS: dict[str, float] = {"Hopper": 0.075, "Walker2d": 0.05, "HalfCheetah": 0.15, "Ant": 0.15}
-"""The paper's l_inf radius in normalised units."""
+EPS: dict[str, float] = {
+    **{"Hopper": 0.075, "Walker2d": 0.05, "HalfCheetah": 0.15, "Ant": 0.15},
+    **{"CartPole": 0.3, "LunarLander": 0.2, "GoHomeGrid": 0.2},
+}
+"""l_inf radius in normalised units: the paper's, and ours for small tasks."""

@@ -26,8 +26,8 @@ class DQNConfig:
     train_freq: int = 2
     """Environment steps per gradient step."""
     gamma: float = 0.99
-    learning_rate: float = 1e-3
-    anneal_lr: bool = False
+    learning_rate: float = 5e-4
+    anneal_lr: bool = True
     """The learning rate falls linearly to 0."""
     batch_size: int = 64
     buffer_size: int = 100_000
@@ -55,7 +55,7 @@ class DQNConfig:
     """How much of that preference the loss's weights take back at first; at the end all."""
     network: Literal["nature", "small"] = "nature"
     """For pixels: the network of the Nature paper, or the smaller one of the first DQN paper."""
-    hidden: tuple[int, ...] = (128, 128)
+    hidden: tuple[int, ...] = (64, 64)
     """For vectors: hidden layers."""
     normalise_obs: bool = True
     """For vectors; pixels are divided by 255."""
