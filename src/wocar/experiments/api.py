@@ -21,7 +21,7 @@ from wocar.evaluation.suites import BUDGET_STEPS, Plan, attack_plan, suite_plan
 from wocar.experiments.attackers import attacker_settings
 from wocar.experiments.presets import EPS
 from wocar.training.adversary import train_attacker
-from wocar.training.run_folder import load_run_agent, provenance
+from wocar.training.run_folder import load_config, load_run_agent, provenance
 from wocar.types import UserError
 
 CURVE_POINTS = 50
@@ -104,7 +104,9 @@ def train_for_audit(
 
 
 def training_return(path: Path) -> float | None:
-    """Mean return of the last tenth of a run folder's training; None where there was none."""
+    """Mean return of the last tenth of a run folder's training; None where there was none, or one under attack."""
+    if (path / "run.json").is_file() and load_config(path).adversary is not None:
+        return None
     curve = returns_of_run(path)
     return float(np.mean(curve[-max(1, len(curve) // 10) :])) if curve else None
 

@@ -2,8 +2,10 @@
 
 from typing import Any
 
-from wocar.experiments.task_settings import EPS, LSTM_TASKS, PPO_TASKS, ROBUST_PPO_TASKS, Settings
+from wocar.envs import atari
+from wocar.experiments.task_settings import A2C_GAMES, EPS, LSTM_TASKS, PPO_TASKS, ROBUST_PPO_TASKS, Settings
 from wocar.mechanisms.config import RadialConfig, RobustConfig
+from wocar.training.a2c import A2CConfig
 from wocar.training.config import AdversaryConfig, RunConfig
 from wocar.training.ppo import PPOConfig
 from wocar.training.recurrent_ppo import RecurrentPPOConfig
@@ -13,6 +15,7 @@ BASELINES: dict[str, str] = {
     "radial-ppo": "PPO whose loss is also that of the least favourable policy within bounds (RADIAL)",
     "atla-ppo": "PPO in turn with an SA-RL adversary that attacks it (ATLA)",
     "atla-lstm-sa-ppo": "ATLA with LSTMs and the state-adversarial regulariser",
+    "pa-atla-a2c": "A2C in turn with a PA-AD adversary",
     "pa-atla-ppo": "PPO in turn with a PA-AD adversary, with the state-adversarial regulariser (PA-ATLA)",
 }
 
@@ -77,6 +80,8 @@ def baseline_config(method: str, env: str, preset: str) -> RunConfig:
     if preset != "paper":
         raise UserError(f"{method} has the preset paper only, not {preset}")
     task = env.split("-v")[0]
+    if method == "pa-atla-a2c":
+        return _pa_atla_a2c(method, env, task)
     return _radial_ppo(method, env, task) if method == "radial-ppo" else _atla(method, env, task)
 
 
@@ -104,6 +109,15 @@ def _atla(method: str, env: str, task: str) -> RunConfig:
         robust=robust,
         adversary=_adversary(method, task),
     )
+
+
+def _pa_atla_a2c(method: str, env: str, task: str) -> RunConfig:
+    """Games: eps 3/255 and 64 steps an update, as released; the adversary learns as fast as the agent."""
+    game = atari.parse(env) is not None
+    a2c = A2CConfig(**A2C_GAMES, n_steps=64) if game else A2CConfig()
+    rates: dict[str, Any] = {"adversary_policy_lr": a2c.policy_lr, "adversary_value_lr": a2c.value_lr}
+    adversary = AdversaryConfig("pa-ad", 3 / 255 if game else _eps(task), **rates)
+    return RunConfig(method, env, steps=20_000_000 if game else RunConfig.steps, algorithm=a2c, adversary=adversary)
 
 
 def _adversary(method: str, task: str) -> AdversaryConfig:

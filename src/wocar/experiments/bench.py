@@ -28,7 +28,8 @@ from wocar.networks import DuelingActionCritic, GaussianPolicy, RunningNormalise
 from wocar.training.run_folder import provenance
 
 ENV, AUDIT_ENV = "Hopper-v4", "HalfCheetah-v4"
-METHODS = ("ppo", "sa-ppo", "wocar-ppo")
+METHODS = ("ppo", "sa-ppo", "wocar-ppo", "radial-ppo", "atla-ppo", "pa-atla-ppo")
+RECURRENT = ("lstm-ppo", "wocar-lstm-ppo", "atla-lstm-sa-ppo")
 ATTACKERS = ("sa-rl", "pa-ad")
 SB3_SCRIPT = """
 import sys, time
@@ -59,13 +60,17 @@ def bare_rate(steps: int, n_envs: int = 16, threads: int = 2) -> float:
 
 
 def training(method: str, steps: int, out: Path, *options: str) -> dict[str, float]:
-    """A real `wocar train`: steady rate from its metrics, start-up until the first iteration is logged, peak memory."""
+    """A real `wocar train`: steady rate from its metrics, start-up until the first iteration is logged, peak memory.
+
+    The rate is that of steps the agent learns from: an adversary's own, where one learns too, are part of their cost.
+    """
     command = [sys.executable, "-m", "wocar", "train", method, *options, "--steps", str(steps), "--out", str(out)]
     start = time.time()
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
     rows = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
     half = rows[len(rows) // 3]
-    rate = (rows[-1]["steps"] - half["steps"]) / (rows[-1]["time"] - half["time"])
+    learnt = "agent_steps" if "agent_steps" in half else "steps"
+    rate = (rows[-1][learnt] - half[learnt]) / (rows[-1]["time"] - half["time"])
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     return {"rate": rate, "startup": rows[0]["time"] - start, "peak_mb": peak}
 
@@ -124,8 +129,10 @@ def sb3_rate(steps: int) -> float | None:
 def ratios_of(measured: dict[str, float]) -> dict[str, float]:
     """What stays comparable where the machine is noisy."""
     ratios = {"ppo / simulator": measured["ppo steps/s"] / measured["simulator steps/s"]}
-    for method in METHODS[1:]:
+    for method in METHODS[1:] + RECURRENT:
         ratios[f"{method} time / ppo time"] = measured["ppo steps/s"] / measured[f"{method} steps/s"]
+    for method in RECURRENT[1:]:
+        ratios[f"{method} time / lstm-ppo time"] = measured["lstm-ppo steps/s"] / measured[f"{method} steps/s"]
     for method in ATTACKERS:
         ratios[f"{method} / ppo"] = measured[f"{method} steps/s"] / measured["ppo steps/s"]
     natural, attacked = (value for name, value in measured.items() if " audit of " in name)
@@ -154,9 +161,9 @@ def main() -> None:
         print(f"round {k + 1} of {options.rounds}", file=sys.stderr, flush=True)
         note("simulator steps/s", bare_rate(60_000))
         with tempfile.TemporaryDirectory() as folder:
-            for method in METHODS + ATTACKERS:
+            for method in METHODS + RECURRENT + ATTACKERS:
                 out = Path(folder)
-                whom = ["--env", ENV] if method in METHODS else ["--victim", str(out / "ppo")]
+                whom = ["--victim", str(out / "ppo")] if method in ATTACKERS else ["--env", ENV]
                 run = training(method, options.steps, out / method, *whom)
                 note(f"{method} steps/s", run["rate"])
                 note(f"{method} start-up s", run["startup"])

@@ -17,6 +17,9 @@ LSTM_TASKS: Settings = {
     "HalfCheetah": {"policy_lr": 3e-3, "value_lr": 3e-3},
     "Ant": {"policy_lr": 3e-4, "value_lr": 3e-4},
 }
+ROBUST_LSTM_TASKS: Settings = {"HalfCheetah": {"policy_lr": 1e-3, "ent_coef": 3e-4}}
+"""Where the published robust configurations with an LSTM differ from the vanilla one."""
+A2C_GAMES: dict[str, Any] = {"ent_coef": 0.01, "normalise_reward": False}
 EPS: dict[str, float] = {
     **{"Hopper": 0.075, "Walker2d": 0.05, "HalfCheetah": 0.15, "Ant": 0.15},
     **{"CartPole": 0.3, "LunarLander": 0.2, "GoHomeGrid": 0.2},

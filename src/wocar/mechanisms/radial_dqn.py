@@ -9,8 +9,8 @@ import jax.numpy as jnp
 from equinox import nn
 
 from wocar.bounds import Ball, network_bounds
-from wocar.mechanisms.objective import Info
-from wocar.mechanisms.q_objective import Base, Limits, QBatch, VanillaQ
+from wocar.mechanisms.objective import Info, Limits
+from wocar.mechanisms.q_objective import Base, QBatch, VanillaQ
 from wocar.schedules import Kind, Schedule
 from wocar.types import Array
 
@@ -69,5 +69,5 @@ def without_value(network: nn.Sequential) -> nn.Sequential:
         return network
     assert streams.bias is not None
     leads = combine.weight[:, 1:]
-    weights = leads @ streams.weight[1:], leads @ streams.bias[1:]
+    weights = leads @ streams.weight[1:], leads @ jnp.asarray(streams.bias)[1:]
     return nn.Sequential([*body, eqx.tree_at(lambda layer: (layer.weight, layer.bias), streams, weights)])

@@ -155,8 +155,8 @@ class RunConfig:
         if self.attack and self.algorithm.normalise_obs:
             raise UserError("--normalise-obs is not for attackers: they see what the victim's normaliser gives")
         if isinstance(self.algorithm, RecurrentPPOConfig):
-            if self.robust and (type(self.robust) is not RobustConfig or self.robust.reg_solver == "convex"):
-                raise UserError("an LSTM has no bounds so far: it learns with --reg-solver sgld alone")
+            if getattr(self.robust, "critic_replay", 0):
+                raise UserError("--critic-replay is not for an LSTM: what it remembered then is not kept")
             if len(self.algorithm.hidden) != 1:
                 raise UserError(f"--hidden must be one number for an LSTM, not {self.algorithm.hidden}")
         if isinstance(self.algorithm, DQNConfig):

@@ -50,6 +50,11 @@ class PPOConfig:
         """Steps of an environment that no minibatch tears apart."""
         return 1
 
+    @property
+    def critic_hidden(self) -> tuple[int, ...]:
+        """Hidden layers of a worst critic."""
+        return self.hidden
+
 
 class PPO:
     def __init__(self, config: PPOConfig, objective: Objective) -> None:
@@ -60,7 +65,7 @@ class PPO:
     def init(self, spec: EnvSpec, key: jax.Array) -> Learner:
         cfg = self.config
         policy, value = self.networks(spec, jax.random.fold_in(key, 0))
-        critic = create_worst_critic(spec, jax.random.fold_in(key, 1), cfg.hidden, self.objective.critics)
+        critic = create_worst_critic(spec, jax.random.fold_in(key, 1), cfg.critic_hidden, self.objective.critics)
         extra = self.objective.init(critic, spec.obs_shape)
         return Learner(policy, value, self._init_opt(policy), self._init_opt(value), extra, self.memory(policy, value))
 

@@ -27,6 +27,11 @@ class RecurrentPPOConfig(PPOConfig):
     def block(self) -> int:
         return self.n_steps
 
+    @property
+    def critic_hidden(self) -> tuple[int, ...]:
+        """It has no memory: a state's worst value is asked of the state."""
+        return self.hidden * 2
+
 
 class Unrolled(Moments):
     """A policy along the sequences of one batch: it knows its heads there, and nowhere else."""
