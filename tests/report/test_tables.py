@@ -9,6 +9,7 @@ import pytest
 from wocar.experiments.published import EFFICIENCY, published
 from wocar.report.comparisons import improvement_table, profile_chart, statistics_table
 from wocar.report.contents import Contents, contents
+from wocar.report.efficiency import efficiency_table
 from wocar.report.estimates import estimates_chart, estimates_table
 from wocar.report.formats import chart_csv, csv_text, latex, markdown
 from wocar.report.groups import Group, Radius, grouped
@@ -91,6 +92,7 @@ def test_contents(whole: Contents) -> None:
         "Walker2d-v4",
         "Over seeds and tasks",
         "Estimates against attacks",
+        "Time",
     ]
     names = [chart.name for chart in whole.charts]
     for name in ("natural-worst-Hopper-v4-eps0_075", "training-Hopper-v4", "eps-Hopper-v4-worst-linf", "profile"):
@@ -145,3 +147,11 @@ def test_published_numbers() -> None:
     mujoco = [p for p in published() if p.label == "tab:mujoco_app"]
     assert len(mujoco) == 4 * 6 * 6 and {p.attack for p in mujoco} >= {"none", "random", "pa-ad"}
     assert EFFICIENCY["Ant"]["wocar-ppo"] == (8.7, 7.5)
+    assert numbers["efficiency", "Ant", "wocar-ppo", "", "steps", 0.0].mean == 7.5
+
+
+def test_time_and_steps_beside_the_papers(hopper: list[Group]) -> None:
+    table = efficiency_table(hopper, published())
+    assert column(table, "hours")["WocaR-PPO, Hopper-v4"] == Cell("0.65", 0.65, published="2.3")
+    assert column(table, "million steps")["WocaR-PPO, Hopper-v4"] == Cell("2", 2.0, published="2")
+    assert column(table, "hours")["WocaR-PPO, importance=False, Hopper-v4"].published == ""

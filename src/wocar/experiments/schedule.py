@@ -62,9 +62,14 @@ class Result:
     left_out: list[str] = field(default_factory=list)
     run: int = 0
     """Tasks that were run, not found."""
-    busy_seconds: float = 0.0
-    """Time spent in tasks, over all executors' places."""
     seconds: float = 0.0
+    waited: float = 0.0
+    """Of these, while tasks ran."""
+
+    @property
+    def overhead(self) -> float:
+        """Share of the time that went into scheduling."""
+        return 1 - self.waited / self.seconds if self.seconds else 0.0
 
 
 def carry_out(tasks: Sequence[Task], root: Path, executor: Executor, watch: Watch | None = None) -> Result:
@@ -93,8 +98,12 @@ class _Run:
         self.watch.found(len(there), len(self.waiting) + len(there))
         while self.waiting or self.running:
             self._start()
-            for outcome in self.executor.wait(LOOK_AGAIN) if self.running or self.waiting else []:
-                self._take(outcome)
+            if self.running or self.waiting:
+                since = time.monotonic()
+                outcomes = self.executor.wait(LOOK_AGAIN)
+                self.found.waited += time.monotonic() - since
+                for outcome in outcomes:
+                    self._take(outcome)
         self.found.seconds = time.monotonic() - start
         return self.found
 
@@ -135,7 +144,6 @@ class _Run:
     def _take(self, outcome: Outcome) -> None:
         task = outcome.task
         self.running -= 1
-        self.found.busy_seconds += outcome.seconds
         if outcome.kind == "done":
             self.finished.add(task.key)
             self.found.done.append(task)

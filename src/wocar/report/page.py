@@ -68,8 +68,8 @@ def _plan(plan: Reproduced) -> str:
     state = f" {plan.waiting} tasks are still to be done." if plan.waiting else ""
     failed = "".join(f"<li><strong>failed</strong> {escape(t)}: {escape(why)}</li>" for t, why in plan.failed.items())
     return (
-        f'<section class="plan"><h2>{escape(plan.target)}, scale {escape(plan.scale)}</h2>'
-        f"<p>{escape(plan.about[:1].upper() + plan.about[1:])}. Beside it the paper's {escape(labels)}.{state}</p>"
+        f'<section class="plan"><p><strong>{escape(plan.target)}, scale {escape(plan.scale)}:</strong> '
+        f"{escape(plan.about)}. Beside it the paper's {escape(labels)}.{state}</p>"
         f"{_sources([plan.command])}" + (f'<ul class="flags">{failed}</ul>' if failed else "") + "</section>"
     )
 
@@ -130,9 +130,14 @@ def _cell(cell: Cell, heading: str) -> str:
     main = f'<span class="main">{escape(cell.text)}</span>' + (
         '<span class="hidden"> (lowest)</span>' if cell.worst else ""
     )
-    note = f'<span class="note">{escape(cell.note)}</span>' if cell.note else ""
-    paper = f'<span class="paper-number">paper {escape(cell.published)}</span>' if cell.published else ""
+    note = f'<span class="note">{_lines(cell.note)}</span>' if cell.note else ""
+    paper = f'<span class="paper-number">paper {_lines(cell.published)}</span>' if cell.published else ""
     return f"<td{name}{value}>{main}{note}{paper}</td>"
+
+
+def _lines(text: str) -> str:
+    """What stands behind a comma on a line of its own: columns stay narrow."""
+    return escape(text).replace(", ", "<br>")
 
 
 def _chart(chart: Chart, styles: dict[str, int], id: str) -> str:

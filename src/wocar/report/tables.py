@@ -53,8 +53,8 @@ def results_table(
         beside = [Cell("", None, "", paper_text(absent, attack, radius, published)) for attack in (*attacks, "worst")]
         rows.append([Cell(absent.label), *beside, Cell(""), Cell("none", 0, row["why"])])
     about = (
-        "Mean return of 50 episodes as a rule, median over seeds; below it a 95 % interval, by bootstrap over seeds, "
-        "or over episodes where there is one seed. The lowest return of a row is marked. Worst: each agent under the "
+        f"Mean return of {_episodes(groups, radius)}, median over seeds; below it a 95 % interval, by bootstrap over "
+        "seeds, or over episodes of a single seed. The lowest return of a row is marked. Worst: each agent under the "
         "attack that was worst on episodes of selection. Paper: mean ± standard deviation as printed there."
     )
     headings = ["method", *map(attack_label, attacks), "worst", "kept", "seeds"]
@@ -62,6 +62,13 @@ def results_table(
     return Table(
         f"results-{env}-{slug(radius)}", f"{env}, {radius_text(radius)}", about, headings, rows, audit_commands(groups)
     )
+
+
+def _episodes(groups: Sequence[Group], radius: Radius | None) -> str:
+    """How many episodes the numbers of a table are means of."""
+    counts = sorted({row["episodes"] for g in groups for m in g.members for row in m.rows(radius).values()})
+    words = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}" if counts else "no"
+    return f"{words} episode{'' if counts == [1] else 's'}"
 
 
 def _over_seeds(group: Group, attack: str, radius: Radius | None, published: Sequence[Published]) -> Cell:
