@@ -55,6 +55,10 @@ class Step(NamedTuple):
     terminated: np.ndarray
     truncated: np.ndarray
     is_reset: np.ndarray
+    scores: np.ndarray | None = None
+    """The game's own rewards, where `rewards` are reduced for training."""
+    over: np.ndarray | None = None
+    """Whether the game is over, where training ends episodes earlier."""
 
 
 class Transitions(NamedTuple):

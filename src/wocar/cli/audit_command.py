@@ -9,7 +9,7 @@ from rich.console import Console
 
 from wocar.cli.audit_display import AuditDisplay, table
 from wocar.cli.options import parse, say
-from wocar.evaluation.audit_file import markdown
+from wocar.evaluation.audit_file import markdown, rows_of
 from wocar.experiments.api import audit, default_eps
 from wocar.files import write_atomic, write_json
 from wocar.types import UserError
@@ -108,7 +108,7 @@ def _radii(text: str | None) -> list[float] | None:
 
 def _show(result: dict[str, Any]) -> None:
     points = result.get("curve", [result])
-    rows = [item for point in points for item in point["attacks"].items()]
+    rows = [item for point in points for item in rows_of(point)]
     worst = {(point["worst"], point["attacks"][point["worst"]]["eps"]) for point in points}
     suite = result["suite"]
     name = f", {suite['name']}{' (modified)' if suite['changes'] else ''}" if suite else ""

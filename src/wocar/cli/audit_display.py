@@ -12,8 +12,9 @@ from rich.text import Text
 
 from wocar.cli.options import say
 from wocar.evaluation.audit import Watch
+from wocar.evaluation.audit_file import flips_of
 
-HEADINGS = ("attack", "mean", "std", "95 % interval", "eps", "episodes")
+HEADINGS = ("attack", "mean", "std", "95 % interval", "eps", "episodes", "flips")
 
 
 class AuditDisplay(Watch):
@@ -86,5 +87,5 @@ def table(title: str, rows: list[tuple[str, dict[str, Any]]], worst: set[tuple[s
         cells = (f"{row['mean']:.1f}", f"{row['std']:.1f}", f"{low:.1f} .. {high:.1f}", f"{row['eps']:g}")
         is_worst = (name, row["eps"]) in (worst or set())
         label = f"{name} (worst)" if is_worst else name
-        shown.add_row(label, *cells, str(row["episodes"]), style="bold" if is_worst else None)
+        shown.add_row(label, *cells, str(row["episodes"]), flips_of(row), style="bold" if is_worst else None)
     return shown

@@ -10,10 +10,13 @@ from wocar.types import ActionSpace, EnvSpec, Step
 
 
 class EnvPoolVector:
-    """EnvPool in synchronous mode. After an episode's end EnvPool's next step is the reset; we only mark it."""
+    """EnvPool in synchronous mode. After an episode's end EnvPool's next step is the reset; we only mark it.
 
-    def __init__(self, spec: EnvSpec, pool: Any, n: int) -> None:
-        self.spec, self.n, self._pool = spec, n, pool
+    `training`: a game whose episodes and rewards are cut for training, so that its own are told too.
+    """
+
+    def __init__(self, spec: EnvSpec, pool: Any, n: int, training: bool = False) -> None:
+        self.spec, self.n, self._pool, self._training = spec, n, pool, training
         self._ended = np.zeros(n, dtype=bool)
         self._all = np.arange(n, dtype=np.int32)
 
@@ -24,10 +27,13 @@ class EnvPoolVector:
 
     def step(self, actions: np.ndarray, ids: np.ndarray | None = None) -> Step:
         ids = self._all if ids is None else ids
-        obs, rewards, terminated, truncated, _ = self._pool.step(actions, ids)
+        obs, rewards, terminated, truncated, info = self._pool.step(actions, ids)
         is_reset = self._ended[ids]
         self._ended[ids] = terminated | truncated
-        return Step(obs, rewards, terminated, truncated & ~terminated, is_reset)
+        truncated = truncated & ~terminated
+        if not self._training:
+            return Step(obs, rewards, terminated, truncated, is_reset)
+        return Step(obs, rewards, terminated, truncated, is_reset, info["reward"], info["terminated"].astype(bool))
 
     def close(self) -> None:
         self._pool.close()
@@ -37,10 +43,13 @@ class GymnasiumVector:
     """Gymnasium environments stepped one after the other, with EnvPool's auto-reset convention.
 
     `raw`: actions reach the environment as they are (MuJoCo, whose control cost sees them), else cut to its range.
+    `training`: as in EnvPoolVector.
     """
 
-    def __init__(self, spec: EnvSpec, make: Callable[[], gymnasium.Env], seeds: list[int], raw: bool) -> None:
-        self.spec, self.n = spec, len(seeds)
+    def __init__(
+        self, spec: EnvSpec, make: Callable[[], gymnasium.Env], seeds: list[int], raw: bool, training: bool = False
+    ) -> None:
+        self.spec, self.n, self._training = spec, len(seeds), training
         self._cut = not (raw or spec.actions.discrete)
         self.envs = [make() for _ in seeds]
         self._seeds: list[int | None] = list(seeds)
@@ -55,6 +64,7 @@ class GymnasiumVector:
         obs = np.empty((len(ids), *self.spec.obs_shape), dtype=self.envs[0].observation_space.dtype)
         rewards = np.zeros(len(ids), dtype=np.float32)
         terminated, truncated = np.zeros(len(ids), dtype=bool), np.zeros(len(ids), dtype=bool)
+        scores, over = np.zeros(len(ids), dtype=np.float32), np.zeros(len(ids), dtype=bool)
         is_reset = self._ended[ids]
         if self._cut:
             actions = np.clip(actions, self.spec.actions.low, self.spec.actions.high)
@@ -62,9 +72,12 @@ class GymnasiumVector:
             if is_reset[k]:
                 obs[k] = self._reset(int(i))
             else:
-                obs[k], rewards[k], terminated[k], truncated[k], _ = self.envs[i].step(actions[k])
+                obs[k], rewards[k], terminated[k], truncated[k], info = self.envs[i].step(actions[k])
+                if self._training:
+                    scores[k], over[k] = info["reward"], info["terminated"]
         self._ended[ids] = terminated | truncated
-        return Step(obs, rewards, terminated, truncated & ~terminated, is_reset)
+        step = Step(obs, rewards, terminated, truncated & ~terminated, is_reset)
+        return step._replace(scores=scores, over=over) if self._training else step
 
     def close(self) -> None:
         for env in self.envs:

@@ -15,7 +15,7 @@ from wocar.envs.limited import with_time_limit, without_time_limit
 from wocar.evaluation.audit_file import AuditFolder, agent_digest
 from wocar.evaluation.cells import Cell, run_cell
 from wocar.evaluation.flags import distinct, flags_of
-from wocar.evaluation.kinds import TrainAttacker, Trained, Workshop, kind_of
+from wocar.evaluation.kinds import GREEDY_WORST_CASE, TrainAttacker, Trained, Workshop, kind_of
 from wocar.evaluation.suites import Plan, Settings, suite_digest
 from wocar.types import UserError
 
@@ -62,12 +62,13 @@ class _Audit:
         self.grids = {name: grid for name, grid in plan.attacks.items() if name not in self.skipped}
         if not self.grids:
             raise UserError(f"no attack of the suite applies: {'; '.join(self.skipped.values())}")
+        self.certifying = _bounded(self.agent) and any(not kind_of(n).on_actions for n in self.grids if n != "none")
         self.selecting = sum(map(len, self.grids.values())) > 1
 
     def result(self, training_return: float | None) -> dict[str, Any]:
         plan = self.plan
         tried = sum(map(len, self.grids.values())) * plan.select_episodes if self.selecting else 0
-        self.watch.start(len(plan.eps) * (tried + len(self.grids) * plan.episodes))
+        self.watch.start(len(plan.eps) * (tried + (len(self.grids) + self.certifying) * plan.episodes))
         curve = [self._radius(eps) for eps in plan.eps]
         flags = (flag for point in curve for flag in flags_of(point["attacks"], point["worst"], training_return))
         return {
@@ -79,6 +80,7 @@ class _Audit:
             "seeds": {"report": plan.seed, "select": plan.select_seed, "attackers": plan.seed},
             "attacks": curve[0]["attacks"],
             "worst": curve[0]["worst"],
+            **({"certified": curve[0]["certified"]} if self.certifying else {}),
             **({"curve": curve} if len(curve) > 1 else {}),
             "skipped": self.skipped,
             "flags": distinct(flags),
@@ -99,7 +101,17 @@ class _Audit:
             rows[name] = self._row(name, grid, 0.0 if name == "none" else eps, rows)
             self.watch.row(name, rows[name])
         worst = min(rows, key=lambda name: rows[name].get("select", rows[name])["mean"])
-        return {"eps": eps, "worst": worst, "attacks": rows}
+        point: dict[str, Any] = {"eps": eps, "worst": worst, "attacks": rows}
+        if self.certifying:
+            point["certified"] = self._certified(eps)
+            self.watch.row("gwc", point["certified"])
+        return point
+
+    def _certified(self, eps: float) -> dict[str, Any]:
+        """The greedy worst case by bounds, on the episodes of the report."""
+        plan, kind = self.plan, GREEDY_WORST_CASE
+        cell = Cell("gwc", kind, {}, eps, plan.norm, plan.episodes, plan.seed)
+        return self._cell(cell, "bounding", {}, 0) | {"sort": kind.sort}
 
     def _row(self, name: str, grid: list[Settings], eps: float, rows: dict[str, dict[str, Any]]) -> dict[str, Any]:
         """The attack's worst setting by selection, on fresh episodes."""
@@ -150,6 +162,11 @@ def _moved(agent: Agent, plan: Plan) -> Agent:
     if ours != theirs:
         raise UserError(f"{env} shows and takes other arrays than the agent's {agent.spec.id}")
     return dataclasses.replace(agent, spec=agent.spec._replace(id=with_time_limit(env, plan.max_steps)))
+
+
+def _bounded(agent: Agent) -> bool:
+    """Whether bounds of the policy give sets of actions."""
+    return agent.spec.actions.discrete and not agent.recurrent
 
 
 def _suite(plan: Plan) -> dict[str, Any] | None:

@@ -64,6 +64,17 @@ def agent_digest(agent: Agent) -> str:
     return digest.hexdigest()
 
 
+def rows_of(point: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """The attacks of a radius by name, and last the greedy worst case where there is one."""
+    certified = [("gwc", point["certified"])] if "certified" in point else []
+    return [*point["attacks"].items(), *certified]
+
+
+def flips_of(row: dict[str, Any]) -> str:
+    """The share of steps at which the action was changed, in words."""
+    return "" if row.get("flips") is None else f"{row['flips']:.1%}"
+
+
 def markdown(result: dict[str, Any]) -> str:
     """The result as Markdown: a table for each radius, then what the audit accuses itself of."""
     suite = result["suite"]
@@ -72,12 +83,15 @@ def markdown(result: dict[str, Any]) -> str:
     lines = [f"# Audit of {result['meta'].get('method', 'an agent')} on {result['env']}", ""]
     lines += [f"{name}; {result['norm']}; reported on seed {seeds['report']}, selected on seed {seeds['select']}.", ""]
     for point in result.get("curve", [result]):
-        lines += ["| attack | mean | std | 95 % interval | eps | episodes |", "|---|---:|---:|---:|---:|---:|"]
-        for attack, row in point["attacks"].items():
+        lines += [
+            "| attack | mean | std | 95 % interval | eps | episodes | flips |",
+            "|---|---:|---:|---:|---:|---:|---:|",
+        ]
+        for attack, row in rows_of(point):
             shown = f"**{attack}** (worst)" if attack == point["worst"] else attack
             low, high = row["interval"]
             cells = (f"{row['mean']:.1f}", f"{row['std']:.1f}", f"{low:.1f} .. {high:.1f}", f"{row['eps']:g}")
-            lines.append(f"| {shown} | {' | '.join(cells)} | {row['episodes']} |")
+            lines.append(f"| {shown} | {' | '.join(cells)} | {row['episodes']} | {flips_of(row)} |")
         lines.append("")
     lines += [f"- skipped {attack}: {reason}" for attack, reason in result["skipped"].items()]
     lines += [f"- **{flag['flag']}**: {flag['text']}" for flag in result["flags"]]

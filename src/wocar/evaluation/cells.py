@@ -11,6 +11,7 @@ from wocar.attacks import Disturbance, Perturbation, zero_gradient_share
 from wocar.bounds import Ball
 from wocar.bounds.ball import Norm
 from wocar.envs.limited import without_time_limit
+from wocar.evaluation.certified import GreedyWorstCase
 from wocar.evaluation.episodes import run_episodes
 from wocar.evaluation.kinds import Kind, Trained
 from wocar.evaluation.statistics import summarise
@@ -35,10 +36,12 @@ def run_cell(agent: Agent, cell: Cell, made: Trained, on_episodes: Callable[[int
     """Raw returns of the agent under the attack, and what the flags want to know."""
     perturb: ProbedPerturbation | None = None
     disturb: Any = None
-    if cell.kind.on_actions:
+    ball = Ball(cell.eps, cell.norm, *(agent.normaliser.limits or (None, None)))
+    if cell.kind.sort == "bound":
+        disturb = GreedyWorstCase(ball)
+    elif cell.kind.on_actions:
         disturb = Disturbance(made.attack, cell.eps, agent.spec.actions, cell.seed)
     elif made.attack is not None:
-        ball = Ball(cell.eps, cell.norm, *(agent.normaliser.limits or (None, None)))
         perturb = ProbedPerturbation(Perturbation(made.attack, ball, cell.seed))
     done = run_episodes(
         agent, cell.episodes, cell.seed, n_envs=N_ENVS, perturb=perturb, disturb=disturb, on_episodes=on_episodes
@@ -55,14 +58,18 @@ def run_cell(agent: Agent, cell: Cell, made: Trained, on_episodes: Callable[[int
         "eps": cell.eps,
         "eps_units": units(agent, cell),
         "settings": words(made.attack, cell.settings),
-        "budget_used": perturb.attack.used if perturb else disturb.used if disturb else None,
+        "budget_used": perturb.attack.used if perturb else getattr(disturb, "used", None),
         "zero_gradients": perturb.zero_gradients if perturb else None,
     }
+    if done.flips is not None:
+        row["flips"] = done.flips
     _, limit = without_time_limit(agent.spec.id)
     if limit is not None:
         row |= {"cut_episodes": int(np.sum(done.lengths >= limit)), "max_steps": limit}
     if made.curve:
         row["training_curve"] = made.curve
+    if made.foretold is not None:
+        row["foretold"] = made.foretold
     return row
 
 

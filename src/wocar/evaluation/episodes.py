@@ -38,6 +38,8 @@ class Episodes(NamedTuple):
     lengths: np.ndarray
     discounted: np.ndarray
     """Discounted return from each episode's first state."""
+    flips: float | None = None
+    """Share of steps at which an attack changed a discrete action."""
 
 
 def run_episodes(
@@ -69,6 +71,7 @@ def run_episodes(
     left = np.full(n, episodes // n) + (np.arange(n) < episodes % n)
     running, discounted, length = np.zeros(n), np.zeros(n), np.zeros(n, dtype=int)
     results: list[list[tuple[float, int, float]]] = [[] for _ in range(n)]
+    flips: list[np.ndarray] = []
     obs = env.reset()
     ids = np.arange(n, dtype=np.int32)
     player = _Player(agent, n, act, perturb, disturb)
@@ -81,6 +84,8 @@ def run_episodes(
         who = ids[live]
         running[who] += step.rewards[live]
         discounted[who] += gamma ** length[who] * step.rewards[live]
+        if player.flipped is not None:
+            flips.append(player.flipped[who])
         length[who] += 1
         ended = ids[live & (step.terminated | step.truncated)]
         for i in ended:
@@ -93,7 +98,8 @@ def run_episodes(
         ids = ids[left[ids] > 0]
     env.close()
     returns, lengths, discounts = zip(*(row for rows in results for row in rows), strict=True)
-    return Episodes(np.array(returns), np.array(lengths), np.array(discounts))
+    share = float(np.concatenate(flips).mean()) if flips else None
+    return Episodes(np.array(returns), np.array(lengths), np.array(discounts), share)
 
 
 class _Player:
@@ -102,15 +108,21 @@ class _Player:
     def __init__(self, agent: Agent, n: int, act: Act | None, perturb: Perturb | None, disturb: Disturb | None) -> None:
         self.agent, self.n, self.act, self.perturb, self.disturb = agent, n, act, perturb, disturb
         self.state = agent.start(n)
+        self.flipped: np.ndarray | None = None
+        """Where the last actions are not those without an attack."""
         self.reset(np.arange(n))
 
     def __call__(self, z: np.ndarray) -> np.ndarray:
         if self.act is not None:
             return self.act(z)
         policy = self.agent.held(self.state) if self.perturb or self.disturb else None
-        seen = self.perturb(policy, z) if self.perturb else z
-        actions, self.state = self.agent.step(seen, self.state)
-        return self.disturb(policy, z, actions) if self.disturb else actions
+        seen, before = self.perturb(policy, z) if self.perturb else z, self.state
+        actions, self.state = self.agent.step(seen, before)
+        taken = self.disturb(policy, z, actions) if self.disturb else actions
+        if policy is not None and self.agent.spec.actions.discrete:
+            wanted = self.agent.step(z, before)[0] if self.perturb else actions
+            self.flipped = taken != wanted
+        return taken
 
     def reset(self, rows: np.ndarray) -> None:
         """These episodes begin: what was seen before is forgotten."""

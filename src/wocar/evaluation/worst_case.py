@@ -47,6 +47,14 @@ def worst_case(agent: Agent, critic: Any, eps: float, config: WocarConfig = FIT)
     return lambda z: jax.device_get(minimum(agent.policy, frozen, jnp.asarray(z)))
 
 
+def starting_states(agent: Agent, seed: int, episodes: int) -> np.ndarray:
+    """Normalised observations with which evaluation episodes begin. (episodes, obs)"""
+    env = make_env(agent.spec.id, episodes, seed, stream=EVALUATION_STREAM)
+    obs = env.reset()
+    env.close()
+    return agent.normaliser(obs)
+
+
 def importance(agent: Agent, eps: float, z: np.ndarray) -> np.ndarray:
     """w(s), the state importance, at normalised observations in units of return: what an attacker could cost there.
 

@@ -3,13 +3,31 @@
 import dataclasses
 from typing import Any
 
-from wocar.mechanisms.config import RobustConfig, WocarConfig
-from wocar.mechanisms.objective import Objective, Vanilla
+from wocar.envs import atari
+from wocar.experiments.baselines import BASELINES, baseline_config
+from wocar.experiments.task_settings import (
+    A2C_GAMES,
+    EPS,
+    LSTM_TASKS,
+    PPO_TASKS,
+    ROBUST_LSTM_TASKS,
+    ROBUST_PPO_TASKS,
+    RUN_TASKS,
+    Settings,
+)
+from wocar.mechanisms.config import RadialConfig, RobustConfig, WocarConfig
+from wocar.mechanisms.objective import Limits, Objective, Vanilla
+from wocar.mechanisms.q_config import RobustQConfig, WocarQConfig
+from wocar.mechanisms.q_objective import QObjective, StateAdversarialQ, VanillaQ
+from wocar.mechanisms.radial import Radial
+from wocar.mechanisms.radial_dqn import RadialQ, RadialQConfig
 from wocar.mechanisms.state_adversarial import StateAdversarial
 from wocar.mechanisms.wocar import Wocar
+from wocar.mechanisms.wocar_dqn import WocarQ
 from wocar.training.a2c import A2C, A2CConfig
 from wocar.training.config import RunConfig
-from wocar.training.loop import Algorithm
+from wocar.training.dqn import DQN, DQNConfig
+from wocar.training.on_policy import Algorithm
 from wocar.training.ppo import PPO, PPOConfig
 from wocar.training.recurrent_ppo import RecurrentPPO, RecurrentPPOConfig
 from wocar.types import EnvSpec, UserError
@@ -19,27 +37,19 @@ METHODS: dict[str, str] = {
     "a2c": "advantage actor-critic",
     "lstm-ppo": "PPO with a memory: an LSTM each for policy and value",
     "sa-ppo": "PPO with the state-adversarial regulariser",
+    "sa-ppo-w": "SA-PPO weighed by state importance: wocar-ppo without its worst-attack term",
     "sa-a2c": "A2C with the state-adversarial regulariser",
     "wocar-ppo": "worst-case-aware robust PPO",
+    "wocar-lstm-ppo": "worst-case-aware robust PPO with an LSTM",
     "wocar-a2c": "worst-case-aware robust A2C",
+    "dqn": "deep Q-learning, for discrete actions and pixels",
+    "sa-dqn": "DQN with the state-adversarial regulariser",
+    "wocar-dqn": "worst-case-aware robust DQN",
+    "radial-dqn": "DQN whose worse actions may not look better within bounds; goes on from --init-from AGENT (RADIAL)",
+    **BASELINES,
 }
-Settings = dict[str, dict[str, Any]]
+PRESETS = ("paper", "reference", "small")
 
-RUN_TASKS: Settings = {"Ant": {"steps": 10_000_000}}
-PPO_TASKS: Settings = {
-    "Walker2d": {"policy_lr": 4e-4, "value_lr": 3e-4, "value_clip": True},
-    "HalfCheetah": {"value_lr": 1e-4, "value_clip": True, "init_std": 0.5},
-    "Ant": {"policy_lr": 5e-5, "value_lr": 1e-5, "value_clip": True},
-}
-ROBUST_PPO_TASKS: Settings = {"HalfCheetah": {"policy_lr": 1e-4, "value_lr": 1e-3, "ent_coef": 1e-4}}
-"""Where the published robust configurations differ from the vanilla one in PPO's own settings."""
-LSTM_TASKS: Settings = {
-    "Walker2d": {"policy_lr": 1e-3, "value_lr": 3e-2},
-    "HalfCheetah": {"policy_lr": 3e-3, "value_lr": 3e-3},
-    "Ant": {"policy_lr": 3e-4, "value_lr": 3e-4},
-}
-EPS: dict[str, float] = {"Hopper": 0.075, "Walker2d": 0.05, "HalfCheetah": 0.15, "Ant": 0.15}
-"""The paper's l_inf radius in normalised units."""
 ROBUST_TASKS: Settings = {"HalfCheetah": {"kappa_reg": 0.03}, "Ant": {"kappa_reg": 0.003}}
 WOCAR_TASKS: Settings = {
     "Ant": {"critic_lr": 3e-5, "kappa_wst": 0.5, "kappa_schedule": "cubic"},
@@ -53,30 +63,110 @@ REFERENCE_TASKS: Settings = {
     "Ant": {"critic_lr": 3e-5, "kappa_wst": 0.8},
 }
 
+STEPS: dict[str, int] = {"CartPole": 100_000, "GoHomeGrid": 20_000}
+SMALL_ROBUST: dict[str, Any] = {"eps_begin": 0.3, "eps_end": 0.8}
+SMALL_WOCAR: dict[str, Any] = {"kappa_wst": 0.3, "kappa_begin": 0.5}
+SMALL_ROBUST_TASKS: Settings = {
+    "CartPole": {"kappa_reg": 0.3, "reg_lead": 0.5},
+    "LunarLander": {"kappa_reg": 1.0},
+    "GoHomeGrid": {"kappa_reg": 0.3, "reg_lead": 0.2},
+}
+
+ATARI: dict[str, Any] = {
+    "n_steps": 1,
+    "train_freq": 4,
+    "learning_rate": 1e-4,
+    "anneal_lr": False,
+    "batch_size": 32,
+    "buffer_size": 500_000,
+    "learning_starts": 50_000,
+    "exploration_fraction": 0.1,
+    "exploration_final_eps": 0.01,
+    "target_update_interval": 500,
+    "per_alpha": 0.6,
+}
+ATARI_TASKS: Settings = {"freeway": {"exploration_fraction": 1 / 60}}
+SMALL_ATARI: dict[str, Any] = {
+    "network": "small",
+    "learning_rate": 2.5e-4,
+    "anneal_lr": True,
+    "buffer_size": 200_000,
+    "learning_starts": 10_000,
+    "n_step": 3,
+}
+"""For a machine of two cores: an hour of training where the paper's settings take days."""
+SMALL_ATARI_TASKS: Settings = {"freeway": {"exploration_fraction": 0.05}}
+ATARI_ROBUST: dict[str, Any] = {
+    "eps": 1 / 255,
+    "eps_begin": 0.25,
+    "eps_end": 0.9,
+    "eps_schedule": "smoothed",
+    "kappa_reg": 0.005,
+    "reg_solver": "convex",
+}
+ATARI_WOCAR: dict[str, Any] = {"bounds": "ibp", "kappa_begin": 1 / 3, "kappa_schedule": "exponential"}
+ATARI_ROBUST_TASKS: Settings = {"bank_heist": {"kappa_reg": 0.02}, "road_runner": {"kappa_reg": 0.01}}
+
+
+A2C_GAME_ROBUST: dict[str, Any] = {"eps": 1 / 255, "reg_solver": "convex"}
+A2C_GAME_WOCAR: dict[str, Any] = {"bounds": "ibp", "critic_epochs": 1, "critic_minibatches": 1}
+"""Intervals and single steps: convolutions are slow in loops."""
+RADIAL_ATARI: dict[str, Any] = {
+    "learning_rate": 1.25e-4,
+    "batch_size": 128,
+    "buffer_size": 200_000,
+    "target_update_interval": 1_000,
+    "exploration_initial_eps": 0.01,
+    "per_alpha": 0.0,
+}
+RADIAL_EPS: dict[str, Any] = {"eps": 1 / 255, "eps_begin": 1 / 90, "eps_end": 8 / 9}
+Q_OBJECTIVES: dict[str, Any] = {"sa-dqn": RobustQConfig, "wocar-dqn": WocarQConfig, "radial-dqn": RadialQConfig}
+
 
 def default_config(method: str, env: str, preset: str = "paper") -> RunConfig:
-    """The preset of a method on a task: "paper", or "reference" for the released code's choices."""
+    """The preset of a method on a task: "paper", "reference" for the released code's choices, "small" for two cores."""
     if method not in METHODS:
         raise UserError(f"unknown method {method!r}; methods: {', '.join(METHODS)}")
-    if preset not in ("paper", "reference"):
-        raise UserError(f"unknown preset {preset!r}; presets: paper, reference")
+    if preset not in PRESETS:
+        raise UserError(f"unknown preset {preset!r}; presets: {', '.join(PRESETS)}")
     task = env.split("-v")[0]
+    if method.endswith("dqn"):
+        return _dqn_config(method, env, preset)
+    if method in BASELINES:
+        return baseline_config(method, env, preset)
+    if preset == "small":
+        raise UserError("only DQN on games has a small preset")
+    if atari.parse(env):
+        return _game_config(method, env)
     config = RunConfig(method=method, env=env, algorithm=_algorithm(method, task), robust=_robust(method, task, preset))
     return dataclasses.replace(config, **RUN_TASKS.get(task, {}))
+
+
+def _game_config(method: str, env: str) -> RunConfig:
+    """A2C on Atari games, after Kostrikov's."""
+    if not method.endswith("a2c"):
+        raise UserError(f"{method} has no settings for games; a2c, dqn and theirs do")
+    robust: RobustConfig | None = RobustConfig(**A2C_GAME_ROBUST) if method == "sa-a2c" else None
+    if method == "wocar-a2c":
+        robust = WocarConfig(**A2C_GAME_ROBUST, **A2C_GAME_WOCAR)
+    return RunConfig(method, env, steps=10_000_000, algorithm=A2CConfig(**A2C_GAMES), robust=robust)
 
 
 def _algorithm(method: str, task: str) -> PPOConfig | A2CConfig:
     if method.endswith("a2c"):
         return A2CConfig()
     settings = PPO_TASKS.get(task, {})
-    if method == "lstm-ppo":
-        return RecurrentPPOConfig(**{**settings, **LSTM_TASKS.get(task, {})})
+    if "lstm" in method:
+        robust = ROBUST_LSTM_TASKS.get(task, {}) if method.startswith("wocar-") else {}
+        return RecurrentPPOConfig(**{**settings, **LSTM_TASKS.get(task, {}), **robust})
     robust = ROBUST_PPO_TASKS.get(task, {}) if method.startswith(("sa-", "wocar-")) else {}
     return PPOConfig(**{**settings, **robust})
 
 
 def _robust(method: str, task: str, preset: str) -> RobustConfig | WocarConfig | None:
     settings = {"eps": EPS.get(task, RobustConfig.eps), **ROBUST_TASKS.get(task, {})}
+    if method == "sa-ppo-w":
+        return WocarConfig(**settings, kappa_wst=0.0)
     if method.startswith("sa-"):
         return RobustConfig(**settings)
     if not method.startswith("wocar-"):
@@ -86,14 +176,68 @@ def _robust(method: str, task: str, preset: str) -> RobustConfig | WocarConfig |
     return WocarConfig(**{**settings, **WOCAR_TASKS.get(task, {})})
 
 
-def make_algorithm(config: RunConfig, spec: EnvSpec) -> Algorithm:
+def _dqn_config(method: str, env: str, preset: str) -> RunConfig:
+    game = atari.parse(env)
+    if preset == "reference":
+        raise UserError("DQN has no reference preset: the released versions contradict each other")
+    if game is not None:
+        return _atari_config(method, env, game[0], preset == "small")
+    kind, task = Q_OBJECTIVES.get(method), env.split("-v")[0]
+    settings = {"eps": EPS.get(task, RobustQConfig.eps), **SMALL_ROBUST, **SMALL_ROBUST_TASKS.get(task, {})}
+    if kind is WocarQConfig:
+        settings |= SMALL_WOCAR
+    robust = kind(**settings) if kind else None
+    return RunConfig(method, env, steps=STEPS.get(task, 200_000), algorithm=DQNConfig(), robust=robust)
+
+
+def _atari_config(method: str, env: str, game: str, small: bool) -> RunConfig:
+    settings = {**ATARI, **ATARI_TASKS.get(game, {})}
+    if small:
+        settings |= {**SMALL_ATARI, **SMALL_ATARI_TASKS.get(game, {})}
+    kind, robust = Q_OBJECTIVES.get(method), {**ATARI_ROBUST, **ATARI_ROBUST_TASKS.get(game, {})}
+    if kind is WocarQConfig:
+        robust |= ATARI_WOCAR
+        settings["n_step"] = 1
+    if kind is RadialQConfig:
+        robust = RADIAL_EPS
+        settings |= RADIAL_ATARI
+    return RunConfig(
+        method=method,
+        env=env,
+        steps=800_000 if small else 6_000_000,
+        checkpoint_every=50_000,
+        algorithm=DQNConfig(**settings),
+        robust=kind(**robust) if kind else None,
+    )
+
+
+def make_algorithm(config: RunConfig, spec: EnvSpec) -> Algorithm | DQN:
+    if isinstance(config.algorithm, DQNConfig):
+        return DQN(config.algorithm, _q_objective(config.robust, spec))
     objective: Objective = Vanilla()
+    limits = _limits(spec)
     if isinstance(config.robust, WocarConfig):
-        objective = Wocar(config.robust, spec.actions, config.algorithm.gamma)
+        objective = Wocar(config.robust, spec.actions, config.algorithm.gamma, limits)
+    elif isinstance(config.robust, RadialConfig):
+        objective = Radial(config.robust, config.algorithm.clip_range)  # type: ignore[union-attr]
     elif config.robust is not None:
-        objective = StateAdversarial(config.robust)
+        objective = StateAdversarial(config.robust, limits)  # type: ignore[arg-type]
     if isinstance(config.algorithm, A2CConfig):
         return A2C(config.algorithm, objective)
     if isinstance(config.algorithm, RecurrentPPOConfig):
         return RecurrentPPO(config.algorithm, objective)
     return PPO(config.algorithm, objective)
+
+
+def _limits(spec: EnvSpec) -> Limits:
+    """Pixels are shown as numbers between 0 and 1."""
+    return (0.0, 1.0) if len(spec.obs_shape) == 3 else None
+
+
+def _q_objective(robust: Any, spec: EnvSpec) -> QObjective:
+    limits = _limits(spec)
+    if isinstance(robust, WocarQConfig):
+        return WocarQ(robust, spec.actions, limits)
+    if isinstance(robust, RadialQConfig):
+        return RadialQ(robust, limits)
+    return VanillaQ() if robust is None else StateAdversarialQ(robust, limits)

@@ -1,12 +1,13 @@
 """The worst action among those an attacker can cause, for either threat and either kind of action."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
 
 from wocar.bounds import (
     Ball,
+    Method,
     action_ball,
     action_box,
     action_mask,
@@ -15,9 +16,31 @@ from wocar.bounds import (
     worst_action_in_box,
     worst_action_in_mask,
 )
-from wocar.mechanisms.config import WocarConfig
-from wocar.mechanisms.worst_value import WorstCritic, q_at
+from wocar.mechanisms.worst_value import q_at
 from wocar.types import ActionSpace, Array, Interval
+
+
+class SetConfig(Protocol):
+    """What of an objective's settings concerns the sets."""
+
+    @property
+    def threat(self) -> str: ...
+
+    @property
+    def bounds(self) -> Method: ...
+
+    @property
+    def search_steps(self) -> int: ...
+
+
+class Critic(Protocol):
+    """A worst critic and its slowly following target."""
+
+    @property
+    def online(self) -> Any: ...
+
+    @property
+    def target(self) -> Any: ...
 
 
 class ActionSet(NamedTuple):
@@ -45,7 +68,7 @@ class SetMinimum(NamedTuple):
     """Whether the set holds more than one action."""
 
 
-def action_set(policy: Any, obs: Array, ball: Ball, config: WocarConfig, actions: ActionSpace) -> ActionSet:
+def action_set(policy: Any, obs: Array, ball: Ball, config: SetConfig, actions: ActionSpace) -> ActionSet:
     """What an attacker of the configured threat can make of the policy's action."""
     mode, sure = actions.cut(policy.mode(obs)), jnp.ones(len(obs))
     acting = config.threat == "action"
@@ -58,7 +81,7 @@ def action_set(policy: Any, obs: Array, ball: Ball, config: WocarConfig, actions
     return ActionSet(mode, action_box(policy.network, ball, obs, actions.low, actions.high, config.bounds), None, sure)
 
 
-def minimum_over(found: ActionSet, critic: WorstCritic, obs: Array, search_steps: int) -> SetMinimum:
+def minimum_over(found: ActionSet, critic: Critic, obs: Array, search_steps: int) -> SetMinimum:
     """The critic's minimum over given sets."""
     if found.box is not None:
         worst = worst_action_in_box(lambda a: critic.online(obs, a), found.mode, found.box, steps=search_steps)
@@ -74,6 +97,6 @@ def minimum_over(found: ActionSet, critic: WorstCritic, obs: Array, search_steps
 
 
 def set_minimum(
-    policy: Any, critic: WorstCritic, obs: Array, ball: Ball, config: WocarConfig, actions: ActionSpace
+    policy: Any, critic: Critic, obs: Array, ball: Ball, config: SetConfig, actions: ActionSpace
 ) -> SetMinimum:
     return minimum_over(action_set(policy, obs, ball, config, actions), critic, obs, config.search_steps)

@@ -18,6 +18,10 @@ ACTIVATIONS: dict[str, Callable] = {
 }
 
 
+SMALL_CNN: dict[str, Any] = {"channels": (16, 32), "kernels": (8, 4), "strides": (4, 2), "dense": 256}
+"""For `cnn`: the network of the first DQN paper."""
+
+
 def mlp(
     sizes: Sequence[int], key: jax.Array, head_gain: float = 1.0, hidden_gain: float = 2**0.5, activation: str = "tanh"
 ) -> eqx.nn.Sequential:

@@ -1,5 +1,6 @@
 """What every base algorithm trains: a policy, its value, and whatever the objective adds."""
 
+import math
 from typing import Any, NamedTuple
 
 import jax
@@ -8,12 +9,14 @@ import numpy as np
 import optax
 
 from wocar.networks import (
+    SMALL_CNN,
     CategoricalPolicy,
     DiscreteCritic,
     DuelingActionCritic,
     GaussianPolicy,
     TwinCritic,
     ValueCritic,
+    cnn,
 )
 from wocar.training.gae import gae
 from wocar.types import Array, Batch, EnvSpec, Transitions, UserError
@@ -41,8 +44,15 @@ def vector_size(spec: EnvSpec) -> int:
 def create_networks(
     spec: EnvSpec, key: jax.Array, hidden: tuple[int, ...], init_std: float
 ) -> tuple[GaussianPolicy | CategoricalPolicy, ValueCritic]:
-    size = vector_size(spec)
+    """Convolutions for pixels (channels, height, width), else dense layers."""
     policy_key, value_key = jax.random.split(key)
+    if len(spec.obs_shape) == 3:
+        network = cnn(spec.obs_shape, spec.actions.size, policy_key, **SMALL_CNN, head_gain=0.01)
+        value = ValueCritic(cnn(spec.obs_shape, 1, value_key, **SMALL_CNN))
+        if spec.actions.discrete:
+            return CategoricalPolicy(network), value
+        return GaussianPolicy(network, jnp.full(spec.actions.size, math.log(init_std), jnp.float32)), value
+    size = vector_size(spec)
     value = ValueCritic.create(size, value_key, hidden)
     if spec.actions.discrete:
         return CategoricalPolicy.create(size, spec.actions.size, policy_key, hidden), value
@@ -52,9 +62,14 @@ def create_networks(
 def create_worst_critic(spec: EnvSpec, key: jax.Array, hidden: tuple[int, ...], count: int) -> Any:
     """None, one critic of the kind the actions ask for, or a pair of them."""
     kind: Any = DiscreteCritic if spec.actions.discrete else DuelingActionCritic
-    if count < 2:
-        return kind.create(spec.obs_shape[0], spec.actions.size, key, hidden) if count else None
-    return TwinCritic(*(kind.create(spec.obs_shape[0], spec.actions.size, k, hidden) for k in jax.random.split(key)))
+    if count == 0:
+        return None
+    keys = [key] if count == 1 else list(jax.random.split(key))
+    if len(spec.obs_shape) == 3 and spec.actions.discrete:
+        critics = [DiscreteCritic(cnn(spec.obs_shape, spec.actions.size, k, **SMALL_CNN)) for k in keys]
+    else:
+        critics = [kind.create(vector_size(spec), spec.actions.size, k, hidden) for k in keys]
+    return critics[0] if count == 1 else TwinCritic(*critics)
 
 
 def make_batch(learner: Learner, rollout: Transitions, gamma: float, gae_lambda: float) -> Batch:

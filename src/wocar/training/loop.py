@@ -1,52 +1,47 @@
-"""The loop around an algorithm: rollouts, updates, metrics, checkpoints, resume."""
+"""The loop around whoever collects and learns: iterations, metrics, checkpoints, resume."""
 
 import contextlib
-import math
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from wocar.agent import Agent
 from wocar.envs import make_env
-from wocar.networks import RunningNormaliser
-from wocar.rollout import Collector
-from wocar.training.config import RunConfig
+from wocar.training.alternating import Alternating
+from wocar.training.config import RunConfig, attack_meta
 from wocar.training.curves import Curves
-from wocar.training.learner import Learner, forget
+from wocar.training.dqn import DQN
+from wocar.training.off_policy import OffPolicy
+from wocar.training.on_policy import Algorithm, OnPolicy
 from wocar.training.progress import TrainingProgress
-from wocar.training.reward import RewardScaler
 from wocar.training.run_folder import RunFolder
-from wocar.types import EnvSpec, Transitions, UserError, VectorEnv
+from wocar.training.worker import Worker
+from wocar.types import EnvSpec, UserError, VectorEnv
 
 HUGE = 1e20
 """Weights and losses beyond this are as good as infinite: the next products overflow."""
 
 
-class Algorithm(Protocol):
-    def init(self, spec: EnvSpec, key: jax.Array) -> Learner: ...
-
-    def update(
-        self, learner: Learner, rollout: Transitions, key: jax.Array, progress: jax.Array
-    ) -> tuple[Learner, dict[str, jax.Array]]: ...
-
-
 def make_envs(config: RunConfig, segment: int) -> VectorEnv:
     """The environments of one segment of a run, with seeds of their own."""
-    return make_env(config.env, config.algorithm.n_envs, config.seed, stream=segment, threads=config.threads)
+    count = config.algorithm.n_envs * (2 if config.adversary else 1)
+    return make_env(config.env, count, config.seed, segment, config.threads, training=config.attack is None)
 
 
 def train(
-    config: RunConfig, algorithm: Algorithm, spec: EnvSpec, make: Callable[[RunConfig, int], VectorEnv] = make_envs
+    config: RunConfig,
+    algorithm: Algorithm | DQN,
+    spec: EnvSpec,
+    make: Callable[[RunConfig, int], VectorEnv] = make_envs,
 ) -> Agent:
     """Run or resume a training; returns the final agent, which the run folder then holds."""
     folder = RunFolder(config.out)
-    run = _Run(config, algorithm, spec, make, folder)
+    run = _Run(config, make_worker(config, algorithm, spec), make, folder)
     folder.open(config)
     try:
         return run.execute()
@@ -54,20 +49,19 @@ def train(
         folder.close()
 
 
+def make_worker(config: RunConfig, algorithm: Any, spec: EnvSpec) -> Worker:
+    if isinstance(algorithm, DQN):
+        return OffPolicy(config, algorithm, spec)
+    if config.adversary is not None:
+        return Alternating(config, algorithm, spec)
+    return OnPolicy(config, algorithm, spec)
+
+
 class _Run:
     def __init__(
-        self,
-        config: RunConfig,
-        algorithm: Algorithm,
-        spec: EnvSpec,
-        make: Callable[[RunConfig, int], VectorEnv],
-        folder: RunFolder,
+        self, config: RunConfig, worker: Worker, make: Callable[[RunConfig, int], VectorEnv], folder: RunFolder
     ) -> None:
-        self.config, self.algorithm, self.spec, self.make, self.folder = config, algorithm, spec, make, folder
-        self.key = jax.random.key(config.seed)
-        self.learner = algorithm.init(spec, self.key)
-        self.normaliser = RunningNormaliser.create(spec.obs_shape, 10.0 if config.algorithm.normalise_obs else math.inf)
-        self.scaler = RewardScaler.create(config.algorithm.n_envs)
+        self.config, self.worker, self.make, self.folder = config, worker, make, folder
         self.iteration = 0
         self.late_returns: deque[float] = deque(maxlen=100)
 
@@ -86,62 +80,43 @@ class _Run:
                 curves.flush()
         agent = self.agent()
         agent.save(self.folder.path / "agent")
+        self.worker.finish()
         return agent
 
     def agent(self) -> Agent:
-        meta: dict[str, Any] = {
-            "method": self.config.method,
-            "seed": self.config.seed,
-            "steps": self.iteration * self.config.batch_steps,
-        }
-        meta["reward_std"] = float(self.scaler.returns.std)
-        if self.config.robust is not None:
-            meta["eps"] = self.config.robust.eps
-        if self.config.attack is not None:
-            meta |= {"attack": self.config.method, **vars(self.config.attack), "victim": str(self.config.attack.victim)}
-        critics = {"value": self.learner.value, **getattr(self.learner.extra, "critics", {})}
-        return Agent(self.spec, self.normaliser, self.learner.policy, critics, meta)
+        agent, config = self.worker.agent(), self.config
+        meta: dict[str, Any] = {"method": config.method, "seed": config.seed}
+        meta |= {"steps": self.iteration * config.batch_steps, **agent.meta}
+        if config.adversary is not None:
+            meta["eps"] = config.adversary.adversary_eps
+        if config.robust is not None:
+            meta["eps"] = config.robust.eps
+        if config.attack is not None:
+            meta |= attack_meta(config.method, config.attack)
+        agent.meta = meta
+        return agent
 
     def _segment(self, curves: Curves, progress: TrainingProgress) -> None:
         """Iterations up to the next checkpoint, in fresh environments whose seeds follow from its number."""
         config = self.config
         number = self.iteration // config.segment
-        self.scaler = self.scaler.fresh()
         log_every = max(1, 2048 // config.batch_steps)
         returns: list[float] = []
         lengths: list[int] = []
         at_end = False
         with contextlib.closing(self.make(config, number)) as env:
-            collector = Collector(env, np.random.default_rng([config.seed, number]))
+            self.worker.begin(env, np.random.default_rng([config.seed, number]))
             while not at_end:
-                rollout, info = self._iterate(collector)
-                returns += rollout.episode_returns
-                lengths += rollout.episode_lengths
+                done = self.worker.iterate(self.iteration)
+                self._check(**done.watched)
+                returns += done.returns
+                lengths += done.lengths
                 self.iteration += 1
                 at_end = self.iteration % config.segment == 0 or self.iteration >= config.iterations
                 if at_end or self.iteration % log_every == 0:
                     self.late_returns.extend(returns)
-                    self._log(info, returns, lengths, curves, progress)
+                    self._log(done.info, returns, lengths, curves, progress)
                     returns, lengths = [], []
-
-    def _iterate(self, collector: Collector) -> tuple[Any, dict[str, jax.Array]]:
-        agent = Agent(self.spec, self.normaliser, self.learner.policy)
-        cfg = self.config.algorithm
-        with np.errstate(over="ignore", invalid="ignore"):  # divergence is found below
-            rollout = collector.collect(agent, cfg.n_steps)
-        if cfg.normalise_obs:
-            self.normaliser = self.normaliser.update(rollout.seen)
-        transitions = rollout.transitions
-        if cfg.normalise_reward:
-            self.scaler = self.scaler.update(transitions, cfg.gamma)
-            scale = np.float32(self.scaler.returns.std + 1e-8)
-            transitions = transitions._replace(rewards=self.scaler(transitions.rewards), reward_scale=scale)
-        key = jax.random.fold_in(self.key, self.iteration)
-        progress = jnp.float32(self.iteration / self.config.iterations)
-        learner = forget(self.learner, rollout.begins)
-        self.learner, info = self.algorithm.update(learner, transitions, key, progress)
-        self._check(policy=self.learner.policy)
-        return rollout, info
 
     def _check(self, **numbers: Any) -> None:
         """A UserError where a number has left every reasonable range."""
@@ -173,22 +148,15 @@ class _Run:
             {"iteration": self.iteration, "steps": steps, "time": time.time(), "rate": progress.rate, **numbers}
         )
 
-    def _state(self) -> dict[str, Any]:
-        returns = self.scaler.returns
-        return {"learner": self.learner, "return_mean": returns.mean, "return_square": returns.square}
-
     def _checkpoint(self) -> None:
-        self._check(**self.learner._asdict())
-        data = {"return_count": self.scaler.returns.count, "late_returns": list(self.late_returns)}
-        self.folder.save_checkpoint(self.iteration, self.agent(), self._state(), data)
+        self._check(**self.worker.parts())
+        data = {"late_returns": list(self.late_returns), **self.worker.data()}
+        self.folder.save_checkpoint(self.iteration, self.agent(), self.worker.state(), data)
 
     def _restore(self) -> None:
-        found = self.folder.load_checkpoint(self._state())
+        found = self.folder.load_checkpoint(self.worker.state(), {"late_returns", *self.worker.data()})
         if found is None:
             return
         self.iteration, agent, state, data = found
-        assert isinstance(agent.normaliser, RunningNormaliser)
-        self.learner, self.normaliser = state["learner"], agent.normaliser
-        returns = RunningNormaliser(state["return_mean"], state["return_square"], data["return_count"])
-        self.scaler = RewardScaler(returns, self.scaler.running)
+        self.worker.restore(agent, state, data)
         self.late_returns.extend(data["late_returns"])

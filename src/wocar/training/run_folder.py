@@ -6,6 +6,7 @@ import os
 import platform
 import shlex
 import sys
+from collections.abc import Collection
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import IO, Any
@@ -88,13 +89,13 @@ class RunFolder:
         folder = self.path / "checkpoints"
         return sorted(p for p in folder.glob("*") if p.name.isdigit()) if folder.is_dir() else []
 
-    def load_checkpoint(self, template: Any) -> tuple[int, Agent, Any, dict[str, Any]] | None:
-        """The newest checkpoint as (iteration, agent, state, data)."""
+    def load_checkpoint(self, template: Any, names: Collection[str]) -> tuple[int, Agent, Any, dict[str, Any]] | None:
+        """The newest checkpoint as (iteration, agent, state, data), whose data holds these names."""
         found = self.checkpoints()
         if not found:
             return None
         data = read_json(found[-1] / "learner.json")
-        if not isinstance(data, dict) or not {"iteration", "sha256", "return_count", "late_returns"} <= data.keys():
+        if not isinstance(data, dict) or not {"iteration", "sha256", *names} <= data.keys():
             raise UserError(
                 f"{found[-1] / 'learner.json'} is damaged: remove {found[-1]} to go on from an older checkpoint"
             )

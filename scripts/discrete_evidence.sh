@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# The trainings and audits behind results/discrete: DQN and WocaR-DQN on CartPole, LunarLander and the go-home grid, seeds 0 to 2.
+# About half an hour on two quiet cores; killed and started again, it goes on.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+mkdir -p runs/discrete results/discrete
+export XLA_FLAGS="${XLA_FLAGS:---xla_cpu_multi_thread_eigen=false}" # networks this small lose time to threads
+wocar=${WOCAR:-.venv/bin/wocar}
+
+one() {
+  local method=$1 env=$2 eps=$3 seed=$4 name="$1-${2%-v*}-s$4" resume=()
+  [ -f "results/discrete/$name.json" ] && return
+  [ -f "runs/discrete/$name/run.json" ] && resume=(--resume)
+  $wocar train "$method" --env "$env" --seed "$seed" --threads 1 --out "runs/discrete/$name" "${resume[@]}"
+  $wocar audit "runs/discrete/$name" --attacks none,random,pgd-10,maxdiff-kl --eps "$eps" --json "results/discrete/$name.json"
+}
+
+for seed in 0 1 2; do for method in dqn wocar-dqn; do
+  one "$method" GoHomeGrid-v0 0.2 "$seed"
+  one "$method" CartPole-v1 0.3 "$seed"
+  one "$method" LunarLander-v3 0.2 "$seed"
+done; done
+${PYTHON:-.venv/bin/python} scripts/discrete_table.py

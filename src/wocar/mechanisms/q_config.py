@@ -1,0 +1,45 @@
+"""Settings of the robust objectives of Q networks; on the command line each field is an option."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from wocar.bounds import Method
+from wocar.schedules import Kind
+
+
+@dataclass(frozen=True)
+class RobustQConfig:
+    eps: float = 0.1
+    """Radius of the ball in which observations (after the normaliser) may be moved."""
+    eps_begin: float = 0.0
+    """Share of training after which eps grows from 0 ..."""
+    eps_end: float = 0.75
+    """... and that at which it is whole."""
+    eps_schedule: Kind = "linear"
+    norm: Literal["linf", "l2"] = "linf"
+    reg: bool = True
+    """Mechanism 3: keep the greedy action inside the ball."""
+    kappa_reg: float = 0.1
+    reg_loss: Literal["hinge", "kl"] = "hinge"
+    """What is kept small: the lead of another action, or the distance of softmax(Q)."""
+    reg_solver: Literal["pgd", "convex"] = "pgd"
+    """Search the ball for the largest loss, or bound it by intervals."""
+    reg_steps: int = 3
+    reg_lead: float = 1.0
+    """The hinge: how far the greedy action need lead, in units of Q."""
+
+
+@dataclass(frozen=True)
+class WocarQConfig(RobustQConfig):
+    bounds: Method = "crown"
+    """How the actions an attacker can cause are found; pgd looks from inside and may miss some."""
+    threat: Literal["observation", "action"] = "observation"
+    """What the attacker moves: observations; or actions, to any other with probability eps."""
+    kappa_wst: float = 0.5
+    """Mechanism 2: final weight of the worst-attack value in the target."""
+    kappa_begin: float = 0.0
+    """Share of training after which kappa_wst grows from 0."""
+    kappa_schedule: Kind = "linear"
+    importance: bool = True
+    """Weigh mechanism 3 by state importance."""
+    search_steps: int = 10

@@ -1,0 +1,89 @@
+"""Learning from rollouts that are used once: PPO, A2C and their like."""
+
+import math
+from typing import Any, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from wocar.agent import Agent
+from wocar.networks import Normaliser, PixelNormaliser, RunningNormaliser
+from wocar.rollout import Collector, Rollout
+from wocar.training.config import RunConfig
+from wocar.training.dqn import DQNConfig
+from wocar.training.learner import Learner, forget
+from wocar.training.reward import RewardScaler
+from wocar.training.worker import Iteration
+from wocar.types import EnvSpec, Transitions, VectorEnv
+
+
+class Algorithm(Protocol):
+    def init(self, spec: EnvSpec, key: jax.Array) -> Learner: ...
+
+    def update(
+        self, learner: Learner, rollout: Transitions, key: jax.Array, progress: jax.Array
+    ) -> tuple[Learner, dict[str, jax.Array]]: ...
+
+
+class OnPolicy:
+    def __init__(self, config: RunConfig, algorithm: Algorithm, spec: EnvSpec, stream: int = 0) -> None:
+        """Learners of one run that must not share chance have a stream each."""
+        self.config, self.algorithm, self.spec = config, algorithm, spec
+        self.key = jax.random.key(config.seed)
+        if stream:
+            self.key = jax.random.fold_in(self.key, 2**31 + stream)
+        self.learner = algorithm.init(spec, self.key)
+        self.normaliser: Normaliser = PixelNormaliser()
+        if len(spec.obs_shape) != 3 or config.attack is not None:  # an attacker sees what is normalised already
+            clip = 10.0 if config.algorithm.normalise_obs else math.inf
+            self.normaliser = RunningNormaliser.create(spec.obs_shape, clip)
+        self.scaler = RewardScaler.create(config.algorithm.n_envs)
+
+    def begin(self, env: VectorEnv, rng: np.random.Generator) -> None:
+        self.scaler = self.scaler.fresh()
+        self.collector = Collector(env, rng)
+
+    def iterate(self, iteration: int) -> Iteration:
+        cfg = self.config.algorithm
+        assert not isinstance(cfg, DQNConfig)
+        with np.errstate(over="ignore", invalid="ignore"):  # divergence is found by the loop
+            rollout = self.collect(cfg.n_steps)
+        if cfg.normalise_obs and isinstance(self.normaliser, RunningNormaliser):
+            self.normaliser = self.normaliser.update(rollout.seen)
+        transitions = rollout.transitions
+        if cfg.normalise_reward:
+            self.scaler = self.scaler.update(transitions, cfg.gamma)
+            scale = np.float32(self.scaler.returns.std + 1e-8)
+            transitions = transitions._replace(rewards=self.scaler(transitions.rewards), reward_scale=scale)
+        key = jax.random.fold_in(self.key, iteration)
+        progress = jnp.float32(iteration / self.config.iterations)
+        learner = forget(self.learner, rollout.begins)
+        self.learner, info = self.algorithm.update(learner, transitions, key, progress)
+        return Iteration(rollout.episode_returns, rollout.episode_lengths, info, {"policy": self.learner.policy})
+
+    def collect(self, steps: int) -> Rollout:
+        return self.collector.collect(Agent(self.spec, self.normaliser, self.learner.policy), steps)
+
+    def agent(self) -> Agent:
+        critics = {"value": self.learner.value, **getattr(self.learner.extra, "critics", {})}
+        meta = {"reward_std": float(self.scaler.returns.std)}
+        return Agent(self.spec, self.normaliser, self.learner.policy, critics, meta)
+
+    def parts(self) -> dict[str, Any]:
+        return self.learner._asdict()
+
+    def state(self) -> dict[str, Any]:
+        returns = self.scaler.returns
+        return {"learner": self.learner, "return_mean": returns.mean, "return_square": returns.square}
+
+    def data(self) -> dict[str, Any]:
+        return {"return_count": self.scaler.returns.count}
+
+    def restore(self, agent: Agent, state: dict[str, Any], data: dict[str, Any]) -> None:
+        self.learner, self.normaliser = state["learner"], agent.normaliser
+        returns = RunningNormaliser(state["return_mean"], state["return_square"], data["return_count"])
+        self.scaler = RewardScaler(returns, self.scaler.running)
+
+    def finish(self) -> None:
+        """Nothing is left to tidy."""

@@ -1,0 +1,232 @@
+"""Algorithm 2: its targets by hand, its regulariser, and DQN, SA-DQN, WocaR-DQN as one algorithm, bit for bit."""
+
+import dataclasses
+import functools
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from wocar.bounds import Ball, network_bounds
+from wocar.experiments.presets import default_config, make_algorithm
+from wocar.mechanisms.q_config import WocarQConfig
+from wocar.mechanisms.q_objective import QBatch, QNet, StateAdversarialQ
+from wocar.mechanisms.q_reg import hinge, margin, margin_bound
+from wocar.mechanisms.wocar_dqn import WocarQ, WocarQState
+from wocar.networks import DiscreteCritic, GreedyPolicy, cnn, linear, mlp
+from wocar.training.config import RunConfig
+from wocar.training.dqn import DQN
+from wocar.types import ActionSpace, EnvSpec
+
+SPECS = {
+    "vector": EnvSpec("toy", (4,), ActionSpace(3)),
+    "pixels": EnvSpec("toy", (1, 36, 36), ActionSpace(3)),
+}
+LATE = jnp.float32(0.9)
+
+
+def config(method: str, **robust: Any) -> RunConfig:
+    base = default_config(method, "toy")
+    algorithm = dataclasses.replace(base.algorithm, hidden=(8, 8), network="small", target_update_interval=2)
+    if base.robust is None:
+        return dataclasses.replace(base, algorithm=algorithm)
+    settings = {"reg_steps": 2, "eps": 0.3, "kappa_reg": 0.5, **robust}
+    return dataclasses.replace(base, algorithm=algorithm, robust=dataclasses.replace(base.robust, **settings))
+
+
+def make_batch(spec: EnvSpec, n: int = 16) -> QBatch:
+    rng = np.random.default_rng(0)
+    obs, next_obs = rng.random((2, n, *spec.obs_shape), dtype=np.float32)
+    discounts = np.where(rng.random(n) < 0.2, 0, 0.99).astype(np.float32)
+    rewards, weights = rng.normal(size=n).astype(np.float32), rng.random(n, dtype=np.float32)
+    return QBatch(obs, rng.integers(0, 3, n).astype(np.int32), rewards, next_obs, discounts, weights)
+
+
+@functools.cache
+def trained(settings: RunConfig, kind: str, updates: int = 3) -> list[np.ndarray]:
+    """Weights of the acting network after some updates late in training, when every schedule is open."""
+    spec = SPECS[kind]
+    algorithm = make_algorithm(settings, spec)
+    assert isinstance(algorithm, DQN)
+    learner = algorithm.init(spec, jax.random.key(3))
+    for k in range(updates):
+        learner, _, _ = algorithm.update(learner, make_batch(spec), jax.random.key(k), jnp.float32(0.9))
+    return [np.asarray(x) for x in jax.tree.leaves(eqx.filter(learner.policy, eqx.is_array))]
+
+
+def same(one: list[np.ndarray], other: list[np.ndarray]) -> bool:
+    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+@pytest.mark.parametrize("kind", list(SPECS))
+def test_doors_closed_one_by_one(kind: str) -> None:
+    plain = trained(config("dqn"), kind)
+    assert same(plain, trained(config("sa-dqn", kappa_reg=0.0), kind))
+    assert same(plain, trained(config("wocar-dqn", kappa_reg=0.0, kappa_wst=0.0, bounds="ibp"), kind))
+
+
+def test_an_open_door_changes_the_network() -> None:
+    plain = trained(config("dqn"), "vector")
+    assert not same(plain, trained(config("sa-dqn"), "vector"))
+    assert not same(plain, trained(config("wocar-dqn", reg=False, bounds="ibp"), "vector"))
+
+
+class Recorder:
+    """The base algorithm as a notebook: what each network was asked to learn."""
+
+    def __init__(self) -> None:
+        self.wanted: list[np.ndarray] = []
+
+    def next_value(self, online: jax.Array, target: jax.Array) -> jax.Array:
+        return jnp.take_along_axis(target, jnp.argmax(online, axis=-1)[:, None], axis=-1)[:, 0]
+
+    def descend(self, net: QNet, batch: QBatch, wanted: jax.Array) -> tuple[QNet, jax.Array]:
+        self.wanted.append(np.asarray(wanted))
+        return net, jnp.zeros(len(wanted))
+
+
+def table(values: list[float], slopes: list[float] | None = None) -> DiscreteCritic:
+    """Q(s, a) = values[a] + slopes[a] s for a state of one number."""
+    weight = np.array(slopes or [0.0] * len(values), np.float32)[:, None]
+    return DiscreteCritic(eqx.nn.Sequential([linear(weight, np.array(values, np.float32))]))
+
+
+def net(online: list[float], target: list[float]) -> QNet:
+    return QNet(table(online), table(target), ())
+
+
+def doors(**switch: Any) -> list[np.ndarray]:
+    """All that WocaR-DQN's doors say of one batch late in training."""
+    settings = config("wocar-dqn", **switch).robust
+    assert isinstance(settings, WocarQConfig)
+    spec, batch, base = SPECS["vector"], make_batch(SPECS["vector"]), Recorder()
+    nets = [DiscreteCritic(mlp([4, 8, 8, 3], jax.random.key(k), activation="relu")) for k in range(5)]
+    extra = WocarQState(QNet(nets[0], nets[1], ()), QNet(nets[2], nets[3], ()))
+    policy, objective = GreedyPolicy(nets[4].network), WocarQ(settings, spec.actions)
+    _, noted, _ = objective.fit(extra, policy, batch, base, LATE)
+    mixed = objective.action_values(extra, QNet(nets[4], None, ()), batch.next_obs, LATE)
+    penalty = objective.penalty(policy, noted, jax.random.key(0), LATE)
+    return [np.asarray(x) for x in (*base.wanted, *mixed, penalty)]
+
+
+@pytest.mark.parametrize(
+    "switch",
+    [
+        {"importance": False},
+        {"reg": False},
+        {"kappa_wst": 0.0},
+        {"bounds": "ibp"},
+        {"threat": "action"},
+        {"reg_loss": "kl"},
+        {"reg_solver": "convex"},
+        {"reg_loss": "kl", "reg_solver": "convex"},
+        {"reg_steps": 1},
+        {"reg_lead": 0.0},
+        {"norm": "l2"},
+        {"eps_schedule": "cubic", "eps_end": 1.0},
+    ],
+    ids=str,
+)
+def test_every_switch_changes_the_result(switch: dict[str, Any]) -> None:
+    base = {"bounds": "crown", "eps": 0.1}
+    assert not same(doors(**base), doors(**{**base, **switch}))
+
+
+def test_algorithm_2_by_hand() -> None:
+    """At s' = 0.5 with eps 0.1, Q_r = (1 + s, 2 - s, 0): the attacker can cause actions 0 and 1, never 2."""
+    settings = WocarQConfig(eps=0.1, eps_end=0.5, kappa_wst=0.4, kappa_schedule="constant")
+    extra = WocarQState(natural=net([3, 1, 2], [5, 6, 7]), worst=net([2, 1, -9], [10, 20, 30]))
+    policy = GreedyPolicy(table([1, 2, 0], [1, -1, 0]).network)
+    batch = QBatch(*(np.array(x, np.float32) for x in ([[0.0]] * 2, [0, 1], [1, 1], [[0.5]] * 2, [0.9, 0], [1, 1])))
+    base, objective = Recorder(), WocarQ(settings, ActionSpace(3))
+    _, noted, info = objective.fit(extra, policy, batch, base, LATE)
+    natural, worst = base.wanted
+    # natural: the online Q_v chooses 0, its target says 5; terminal: the reward alone
+    np.testing.assert_allclose(natural, [1 + 0.9 * 5, 1])
+    # worst: of 0 and 1 the online critic calls 1 the worse, its target says 20
+    np.testing.assert_allclose(worst, [1 + 0.9 * 20, 1])
+    assert info["set_size"] == 2
+    # w(s) = 3 - 1 in every state, so 1 after division by the mean
+    np.testing.assert_allclose(noted.notes["importance"], [1, 1], rtol=1e-6)
+    online, target = objective.action_values(extra, net([0, 0, 0], [0, 0, 0]), batch.next_obs, LATE)
+    np.testing.assert_allclose(online[0], [0.6 * 3 + 0.4 * 2, 0.6 * 1 + 0.4 * 1, 0.6 * 2 - 0.4 * 9], rtol=1e-6)
+    np.testing.assert_allclose(target[0], [0.6 * 5 + 0.4 * 10, 0.6 * 6 + 0.4 * 20, 0.6 * 7 + 0.4 * 30], rtol=1e-6)
+
+
+def test_the_worst_target_follows_the_scheduled_radius() -> None:
+    """At s' = 0.3 the greedy action leads by 0.4: eps 0.1 cannot change it, eps 0.3 can."""
+    policy = GreedyPolicy(table([1, 2, 0], [1, -1, 0]).network)
+    extra = WocarQState(natural=net([0, 0, 0], [0, 0, 0]), worst=net([-1, 1, -9], [-1, 1, -9]))
+    batch = QBatch(*(np.array(x, np.float32) for x in ([[0.0]], [0], [0], [[0.3]], [1], [1])))
+    objective = WocarQ(WocarQConfig(eps=0.3, eps_begin=0.0, eps_end=0.9), ActionSpace(3))
+    for progress, wanted in ((0.0, 1), (0.3, 1), (0.9, -1)):
+        base = Recorder()
+        objective.fit(extra, policy, batch, base, jnp.float32(progress))
+        assert base.wanted[1] == pytest.approx(wanted)
+
+
+def test_kappa_is_zero_first_and_whole_at_the_end() -> None:
+    objective = WocarQ(WocarQConfig(kappa_wst=0.5, kappa_begin=1 / 3, kappa_schedule="exponential"), ActionSpace(3))
+    values = [float(objective.kappa(jnp.float32(p))) for p in (0.0, 1 / 3, 0.5, 0.75, 1.0)]
+    assert values[:2] == [0, 0]
+    assert values == sorted(values)
+    assert values[-1] == pytest.approx(0.5)
+
+
+def test_margins_by_hand() -> None:
+    q_values = jnp.array([[1.0, 3.0, 2.0], [5.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
+    margins = margin(q_values, jnp.array([1, 2, 0]))
+    np.testing.assert_allclose(margins, [-1, 4, 0])
+    np.testing.assert_allclose(hinge(margins, 0.5), [-0.5, 4, 0])
+
+
+def networks(seed: int) -> Any:
+    key = jax.random.key(seed)
+    if seed % 2:
+        return mlp([4, 8, 8, 3], key, activation="relu"), (4,)
+    return cnn((1, 36, 36), 3, key, (4, 4), (8, 4), (4, 2), 8), (1, 36, 36)
+
+
+@settings(max_examples=5, deadline=None)
+@given(seed=st.integers(0, 3), eps=st.floats(0, 0.1))
+def test_the_bound_of_the_margin_holds_and_is_tighter_than_apart(seed: int, eps: float) -> None:
+    network, shape = networks(seed)
+    ball = Ball(eps, "linf", 0.0, 1.0)
+    obs = jax.random.uniform(jax.random.key(seed + 10), (5, *shape))
+    q_values = jax.vmap(network)(obs)
+    label = jnp.argmax(q_values, axis=-1)
+    bound = margin_bound(network, ball, obs, label)
+    for k in range(5):
+        shown = ball.sample_extreme(jax.random.key(k), obs) if k else obs
+        assert (margin(jax.vmap(network)(shown), label) <= bound + 1e-5).all()
+    lower, upper = network_bounds(network, ball, obs, "ibp")
+    apart = margin(jnp.where(jax.nn.one_hot(label, 3, dtype=bool), lower, upper), label)
+    assert (bound <= apart + 1e-5).all()
+    if eps == 0:
+        np.testing.assert_allclose(bound, margin(q_values, label), atol=1e-5)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "kl"])
+def test_the_search_finds_less_than_the_bound_and_more_than_nothing(loss: Any) -> None:
+    settings = WocarQConfig(eps=0.2, reg_loss=loss, reg_lead=10.0, reg_steps=5)
+    objective = StateAdversarialQ(settings)
+    policy = GreedyPolicy(mlp([4, 16, 3], jax.random.key(0), activation="relu"))
+    obs, ball = jax.random.normal(jax.random.key(1), (32, 4)), objective.ball(jnp.float32(1))
+    at_rest = 0.0 if loss == "kl" else margin(policy.head(obs), policy.mode(obs))
+    found = objective._searched(policy, obs, ball, jax.random.key(2))
+    bound = objective._bounded(policy, obs, ball, jax.random.key(2))
+    assert (found <= bound + 1e-5).all()
+    assert (found > at_rest).mean() > 0.9
+
+
+def test_pixels_stay_pixels() -> None:
+    """The ball around a black frame, cut to [0, 1], reaches up only."""
+    objective = StateAdversarialQ(WocarQConfig(eps=0.1), limits=(0.0, 1.0))
+    interval = objective.ball(jnp.float32(1)).interval(jnp.zeros((1, 1, 2, 2)))
+    assert float(interval.lower.min()) == 0
+    assert float(interval.upper.max()) == pytest.approx(0.1)
