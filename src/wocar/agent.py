@@ -50,6 +50,7 @@ class Agent:
             self._step = host_step(self.policy.network)
         else:
             self._head = host_function(self.policy.network)
+        self._std = np.exp(np.asarray(getattr(self.policy, "log_std", 0), np.float32))
 
     @property
     def recurrent(self) -> bool:
@@ -87,8 +88,7 @@ class Agent:
             rng = None
         if not self.policy.discrete:
             if rng is not None:
-                noise = rng.standard_normal(head.shape, dtype=np.float32)
-                head = head + np.exp(np.asarray(self.policy.log_std)) * noise
+                head = head + self._std * rng.standard_normal(head.shape, dtype=np.float32)
             if self.meta.get("clip_actions"):  # as Stable-Baselines3 does before an action reaches the environment
                 head = np.clip(head, self.spec.actions.low, self.spec.actions.high)
             return head

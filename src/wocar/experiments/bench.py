@@ -150,6 +150,9 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=120_000, help="environment steps of each measured training")
     parser.add_argument("--dqn-steps", type=int, default=4_000, help="Pong steps of each measured DQN training")
     options = parser.parse_args()
+    if options.rounds < 1:
+        parser.error("--rounds must be at least 1")
+    options.json.parent.mkdir(parents=True, exist_ok=True)
 
     rounds: dict[str, list[float]] = {}
 
@@ -173,13 +176,12 @@ def main() -> None:
         note("sb3 ppo steps/s", sb3_rate(10_240))
         for name, number in dqn_round(options.dqn_steps).items():
             note(name, number)
+        measured = {name: statistics.median(values) for name, values in rounds.items()}
+        ratios = ratios_of(measured)
+        write_json(options.json, {"env": ENV, "ratios": ratios, "median": measured, "rounds": rounds, **provenance()})
 
-    measured = {name: statistics.median(values) for name, values in rounds.items()}
-    ratios = ratios_of(measured)
     for name, value in {**measured, **ratios}.items():
         print(f"{name:40} {value:10.2f}")
-    options.json.parent.mkdir(parents=True, exist_ok=True)
-    write_json(options.json, {"env": ENV, "ratios": ratios, "median": measured, "rounds": rounds, **provenance()})
 
 
 if __name__ == "__main__":

@@ -20,15 +20,17 @@ HostStep = Callable[[np.ndarray, LSTMState], tuple[np.ndarray, LSTMState]]
 
 
 _HOST: dict[Any, Callable[[np.ndarray], np.ndarray]] = {
-    jnp.tanh: np.tanh,
-    jax.nn.relu: lambda x: np.maximum(x, 0),
+    jnp.tanh: lambda x: np.tanh(x, out=x),
+    jax.nn.relu: lambda x: np.maximum(x, 0, out=x),
     jax.nn.sigmoid: lambda x: 0.5 * (1 + np.tanh(0.5 * x)),  # exp(-x) would overflow
 }
 
 
 def host_function(network: eqx.nn.Sequential) -> HostFunction:
-    """`forward` of the network as a function of NumPy arrays."""
+    """`forward` of the network as a function of NumPy arrays. Activations overwrite what they are given."""
     steps: list[Callable[[np.ndarray], np.ndarray]] = []
+    if isinstance(next(iter(network.layers), None), eqx.nn.Lambda):
+        steps.append(np.copy)
     for layer in network.layers:
         if isinstance(layer, eqx.nn.Linear):
             steps.append(_affine(np.ascontiguousarray(np.asarray(layer.weight).T), np.asarray(layer.bias)))
@@ -66,7 +68,12 @@ def host_step(network: RecurrentNetwork) -> HostStep:
 
 
 def _affine(weight: np.ndarray, bias: np.ndarray) -> HostFunction:
-    return lambda x: x @ weight + bias
+    def run(x: np.ndarray) -> np.ndarray:
+        y = x @ weight
+        y += bias
+        return y
+
+    return run
 
 
 _forward = eqx.filter_jit(forward)
