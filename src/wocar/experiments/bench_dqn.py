@@ -50,7 +50,7 @@ def sb3_rate(env: str, steps: int) -> float | None:
 
 
 def our_rates(env: str, steps: int, folder: Path) -> dict[str, float]:
-    """Steps per second once it learns, and the shares of that time in the network, the replay and the games."""
+    """Steps per second once it learns; the shares of that time in the network, to learn and to act, and elsewhere."""
     config = default_config("dqn", env, "small" if env.startswith("Pong") else "paper")
     assert isinstance(config.algorithm, DQNConfig)
     settings = {**TASKS[env], "learning_starts": 200, "buffer_size": 20_000, "exploration_fraction": 0.01}
@@ -67,13 +67,14 @@ def our_rates(env: str, steps: int, folder: Path) -> dict[str, float]:
     clock.watch(algorithm, "update", "updates")
     clock.watch(worker.replay, "sample", "learnt", "add")
     clock.watch(worker.env, "step")
+    clock.watch(worker, "greedy_actions")
     start = time.perf_counter()
     for _ in range(steps // config.batch_steps):
         worker.iterate(late)
     seconds = time.perf_counter() - start
     worker.env.close()
     shares = {
-        "network share": clock.of("update", "updates") / seconds,
+        "network share": clock.of("update", "updates", "greedy_actions") / seconds,
         "replay share": clock.of("sample", "learnt", "add") / seconds,
         "environment share": clock.of("step") / seconds,
     }

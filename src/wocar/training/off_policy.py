@@ -74,7 +74,7 @@ class OffPolicy:
             actions = self.rng.integers(0, self.spec.actions.size, self.env.n, dtype=np.int32)
             greedy = self.rng.random(self.env.n) >= exploration
             if greedy.any():
-                actions = np.where(greedy, agent.act(self.normaliser(self.obs)), actions).astype(np.int32)
+                actions = np.where(greedy, self.greedy_actions(agent), actions).astype(np.int32)
             step = self.env.step(actions)
             self.replay.add(actions, step)
             self.obs = step.obs
@@ -89,6 +89,9 @@ class OffPolicy:
                 lengths += self.length[ended].tolist()
                 self.running[ended], self.length[ended] = 0.0, 0
         return returns, lengths, np.concatenate(seen) if seen else np.empty(0)
+
+    def greedy_actions(self, agent: Agent) -> np.ndarray:
+        return agent.act(self.normaliser(self.obs))
 
     def _learn(self, key: jax.Array, progress: float) -> dict[str, jax.Array]:
         """The gradient steps of an iteration: in one call, or where there are convolutions one by one (loops slow
