@@ -15,12 +15,12 @@ from wocar.experiments.task_settings import (
     RUN_TASKS,
     Settings,
 )
-from wocar.mechanisms.config import RadialConfig, RobustConfig, WocarConfig
-from wocar.mechanisms.objective import Limits, Objective, Vanilla
-from wocar.mechanisms.q_config import RobustQConfig, WocarQConfig
+from wocar.mechanisms.config import Limits, RadialConfig, RobustConfig, WocarConfig
+from wocar.mechanisms.objective import Objective, Vanilla
+from wocar.mechanisms.q_config import RadialQConfig, RobustQConfig, WocarQConfig
 from wocar.mechanisms.q_objective import QObjective, StateAdversarialQ, VanillaQ
 from wocar.mechanisms.radial import Radial
-from wocar.mechanisms.radial_dqn import RadialQ, RadialQConfig
+from wocar.mechanisms.radial_dqn import RadialQ
 from wocar.mechanisms.state_adversarial import StateAdversarial
 from wocar.mechanisms.wocar import Wocar
 from wocar.mechanisms.wocar_dqn import WocarQ

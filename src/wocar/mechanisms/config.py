@@ -3,8 +3,29 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from wocar.bounds import Method
-from wocar.schedules import Kind
+import jax
+
+from wocar.bounds import Ball, Method
+from wocar.schedules import Kind, Schedule
+
+Limits = tuple[float, float] | None
+"""What an observation can be; the ball is cut to it."""
+
+
+@dataclass(frozen=True)
+class GrowingBall:
+    eps: float = 0.1
+    """Radius of the ball in which observations (after the normaliser) may be moved."""
+    eps_begin: float = 0.0
+    """Share of training after which eps grows from 0 ..."""
+    eps_end: float = 0.75
+    """... and that at which it is whole."""
+    eps_schedule: Kind = "linear"
+    norm: Literal["linf", "l2"] = "linf"
+
+    def ball(self, progress: jax.Array, limits: Limits = None) -> Ball:
+        eps = Schedule(self.eps, self.eps_schedule, self.eps_begin, self.eps_end)(progress)
+        return Ball(eps, self.norm, *(limits or (None, None)))
 
 
 @dataclass(frozen=True)
@@ -53,14 +74,9 @@ class WocarConfig(RobustConfig):
 
 
 @dataclass(frozen=True)
-class RadialConfig:
+class RadialConfig(GrowingBall):
     eps: float = 0.075
-    """Radius of the ball in which observations (after the normaliser) may be moved."""
     eps_begin: float = 0.25
-    """Share of training after which eps grows from 0 ..."""
-    eps_end: float = 0.75
-    """... and that at which it is whole."""
     eps_schedule: Kind = "exponential"
-    norm: Literal["linf", "l2"] = "linf"
     radial_weight: float = 0.5
     """Share of the loss at the least favourable policy within the bounds; the rest is PPO's own."""

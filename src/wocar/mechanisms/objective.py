@@ -8,8 +8,6 @@ import jax.numpy as jnp
 from wocar.types import Batch
 
 Info = dict[str, jax.Array]
-Limits = tuple[float, float] | None
-"""What an observation can be; the ball is cut to it."""
 
 
 class Objective(Protocol):

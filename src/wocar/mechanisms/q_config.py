@@ -4,19 +4,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from wocar.bounds import Method
+from wocar.mechanisms.config import GrowingBall
 from wocar.schedules import Kind
 
 
 @dataclass(frozen=True)
-class RobustQConfig:
-    eps: float = 0.1
-    """Radius of the ball in which observations (after the normaliser) may be moved."""
-    eps_begin: float = 0.0
-    """Share of training after which eps grows from 0 ..."""
-    eps_end: float = 0.75
-    """... and that at which it is whole."""
-    eps_schedule: Kind = "linear"
-    norm: Literal["linf", "l2"] = "linf"
+class RobustQConfig(GrowingBall):
     reg: bool = True
     """Mechanism 3: keep the greedy action inside the ball."""
     kappa_reg: float = 0.1
@@ -43,3 +36,10 @@ class WocarQConfig(RobustQConfig):
     importance: bool = True
     """Weigh mechanism 3 by state importance."""
     search_steps: int = 10
+
+
+@dataclass(frozen=True)
+class RadialQConfig(GrowingBall):
+    eps_schedule: Kind = "smoothed"
+    radial_weight: float = 0.2
+    """Share of the loss that overlaps of bounds have; the rest is DQN's own."""

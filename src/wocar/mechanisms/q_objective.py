@@ -7,11 +7,11 @@ import jax
 import jax.numpy as jnp
 
 from wocar.bounds import Ball, ascend_in_ball, network_bounds
-from wocar.mechanisms.objective import Info, Limits
+from wocar.mechanisms.config import GrowingBall, Limits
+from wocar.mechanisms.objective import Info
 from wocar.mechanisms.q_config import RobustQConfig
 from wocar.mechanisms.q_reg import hinge, margin, margin_bound
 from wocar.mechanisms.state_reg import categorical_distance, categorical_distance_bound, state_regularisation
-from wocar.schedules import Schedule
 from wocar.types import Array
 
 
@@ -83,20 +83,24 @@ class VanillaQ:
 
 
 @dataclass(frozen=True)
-class StateAdversarialQ(VanillaQ):
-    """Mechanism 3 alone, every state of equal importance: SA-DQN."""
+class BallQ(VanillaQ):
+    """What objectives with a ball share; the third door is theirs."""
 
-    config: RobustQConfig
+    config: GrowingBall
     limits: Limits = None
-    """What an observation can be; the ball is cut to it."""
 
     def ball(self, progress: jax.Array) -> Ball:
-        cfg = self.config
-        eps = Schedule(cfg.eps, cfg.eps_schedule, cfg.eps_begin, cfg.eps_end)(progress)
-        return Ball(eps, cfg.norm, *(self.limits or (None, None)))
+        return self.config.ball(progress, self.limits)
 
     def fit(self, extra: Any, policy: Any, batch: QBatch, base: Base, progress: jax.Array) -> tuple[Any, QBatch, Info]:
         return extra, batch, {"eps": self.ball(progress).eps}
+
+
+@dataclass(frozen=True)
+class StateAdversarialQ(BallQ):
+    """Mechanism 3 alone, every state of equal importance: SA-DQN."""
+
+    config: RobustQConfig
 
     def penalty(self, policy: Any, batch: QBatch, key: jax.Array, progress: jax.Array) -> jax.Array:
         cfg = self.config

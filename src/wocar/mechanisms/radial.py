@@ -5,11 +5,10 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from wocar.bounds import Ball, network_bounds
+from wocar.bounds import network_bounds
 from wocar.mechanisms.config import RadialConfig
 from wocar.mechanisms.objective import Info, clipped_surrogate, standardise
 from wocar.mechanisms.state_reg import extreme_log_probs, gaussian_distance
-from wocar.schedules import Schedule
 from wocar.types import Array, Batch, Interval
 
 
@@ -26,20 +25,16 @@ class Radial(NamedTuple):
     def init(self, critic: Any, obs_shape: tuple[int, ...]) -> Any:
         return ()
 
-    def ball(self, progress: jax.Array) -> Ball:
-        cfg = self.config
-        return Ball(Schedule(cfg.eps, cfg.eps_schedule, cfg.eps_begin, cfg.eps_end)(progress), cfg.norm)
-
     def fit(
         self, extra: Any, policy: Any, batch: Batch, key: jax.Array, progress: jax.Array
     ) -> tuple[Any, Batch, Info]:
-        return extra, batch, {"eps": self.ball(progress).eps}
+        return extra, batch, {"eps": self.config.ball(progress).eps}
 
     def advantages(self, batch: Batch, progress: jax.Array) -> jax.Array:
         return standardise(batch.advantage)
 
     def penalty(self, policy: Any, batch: Batch, key: jax.Array, progress: jax.Array) -> jax.Array:
-        box = network_bounds(policy.network, self.ball(progress), batch.obs, "ibp")
+        box = network_bounds(policy.network, self.config.ball(progress), batch.obs, "ibp")
         log_prob = policy.log_prob(batch.obs, batch.actions)
         bounds = log_prob_bounds(policy, policy.head(batch.obs), log_prob, box, batch.actions)
         advantages = self.advantages(batch, progress)

@@ -1,48 +1,24 @@
 """RADIAL (Oikarinen et al. 2021), approach 2 for Q networks: no worse action may come to look better in the ball."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from equinox import nn
 
-from wocar.bounds import Ball, network_bounds
-from wocar.mechanisms.objective import Info, Limits
-from wocar.mechanisms.q_objective import Base, QBatch, VanillaQ
-from wocar.schedules import Kind, Schedule
+from wocar.bounds import network_bounds
+from wocar.mechanisms.q_config import RadialQConfig
+from wocar.mechanisms.q_objective import BallQ, QBatch
 from wocar.types import Array
 
 
 @dataclass(frozen=True)
-class RadialQConfig:
-    eps: float = 0.1
-    """Radius of the ball in which observations (after the normaliser) may be moved."""
-    eps_begin: float = 0.0
-    """Share of training after which eps grows from 0 ..."""
-    eps_end: float = 0.75
-    """... and that at which it is whole."""
-    eps_schedule: Kind = "smoothed"
-    norm: Literal["linf", "l2"] = "linf"
-    radial_weight: float = 0.2
-    """Share of the loss that overlaps of bounds have; the rest is DQN's own."""
-
-
-@dataclass(frozen=True)
-class RadialQ(VanillaQ):
+class RadialQ(BallQ):
     """One door: (1 - k) L_TD + k L_overlap, divided by 1 - k, is L_TD and a penalty."""
 
     config: RadialQConfig
-    limits: Limits = None
-
-    def ball(self, progress: jax.Array) -> Ball:
-        cfg = self.config
-        eps = Schedule(cfg.eps, cfg.eps_schedule, cfg.eps_begin, cfg.eps_end)(progress)
-        return Ball(eps, cfg.norm, *(self.limits or (None, None)))
-
-    def fit(self, extra: Any, policy: Any, batch: QBatch, base: Base, progress: jax.Array) -> tuple[Any, QBatch, Info]:
-        return extra, batch, {"eps": self.ball(progress).eps}
 
     def penalty(self, policy: Any, batch: QBatch, key: jax.Array, progress: jax.Array) -> jax.Array:
         share = self.config.radial_weight

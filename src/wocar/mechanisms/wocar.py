@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 
 from wocar.bounds import Ball
-from wocar.mechanisms.config import WocarConfig
-from wocar.mechanisms.objective import Info, Limits
+from wocar.mechanisms.config import Limits, WocarConfig
+from wocar.mechanisms.objective import Info
 from wocar.mechanisms.replay import Replay
 from wocar.mechanisms.state_adversarial import StateAdversarial
 from wocar.mechanisms.state_reg import state_importance

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from wocar.mechanisms.objective import Info, Limits
+from wocar.mechanisms.config import Limits
+from wocar.mechanisms.objective import Info
 from wocar.mechanisms.q_config import WocarQConfig
 from wocar.mechanisms.q_objective import Base, QBatch, QNet, StateAdversarialQ
 from wocar.mechanisms.state_reg import state_importance

@@ -9,8 +9,7 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from wocar.mechanisms.config import RadialConfig, RobustConfig, WocarConfig
-from wocar.mechanisms.q_config import RobustQConfig, WocarQConfig
-from wocar.mechanisms.radial_dqn import RadialQConfig
+from wocar.mechanisms.q_config import RadialQConfig, RobustQConfig, WocarQConfig
 from wocar.training.a2c import A2CConfig
 from wocar.training.dqn import DQNConfig
 from wocar.training.ppo import PPOConfig
