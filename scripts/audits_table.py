@@ -1,7 +1,12 @@
-"""Print audits by mujoco-v1 (results/audits) as Markdown: returns under each attack, then estimates beside them."""
+"""Print audits by mujoco-v1 as Markdown: returns under each attack, then estimates beside discounted returns.
+
+Estimates are those of `wocar estimate` (results/estimates) where there is one, else what the worst-critic attack of the
+audit foretold, which is the same with fewer explorations.
+"""
 
 import json
 from pathlib import Path
+from typing import Any
 
 COLUMNS = {
     "none": "no attack",
@@ -11,29 +16,39 @@ COLUMNS = {
     "sa-rl": "SA-RL",
     "pa-ad": "PA-AD",
 }
+ORDER = ("ppo", "sa-ppo", "wocar-ppo")
 
 
 def main() -> None:
     audits = [json.loads(file.read_text()) for file in sorted(Path("results/audits").glob("*.json"))]
-    order = ("ppo", "sa-ppo", "wocar-ppo")
-    audits.sort(key=lambda a: (a["env"], order.index(a["meta"]["method"])))
+    audits.sort(key=lambda a: (a["env"], ORDER.index(a["meta"]["method"])))
     print(f"| agent | {' | '.join(COLUMNS.values())} | worst |\n|---|{'---:|' * (len(COLUMNS) + 1)}")
     for audit in audits:
         rows, worst = audit["attacks"], audit["worst"]
         cells = [f"{rows[name]['mean']:.0f} ± {rows[name]['std']:.0f}" for name in COLUMNS]
         print(f"| {name_of(audit)} | {' | '.join(cells)} | {rows[worst]['mean']:.0f} ({worst}) |")
-    print("\n| agent | estimate | lowest discounted return under attack | unattacked |\n|---|---:|---:|---:|")
+
+    published = (json.loads(file.read_text()) for file in sorted(Path("results/published").glob("*.json")))
+    audits += [audit for audit in published if "worst-critic" in audit["attacks"]]
+    print(f"\n| discounted | estimate | {' | '.join(COLUMNS.values())} | lowest |\n|---|{'---:|' * (len(COLUMNS) + 2)}")
     for audit in audits:
-        file = Path("results/estimates") / f"{Path(audit['agent']).name}.json"
-        if file.is_file():
-            estimate = json.loads(file.read_text())["radii"][-1]["value"]
-            name, row = min(audit["attacks"].items(), key=lambda item: item[1]["mean_discounted"])
-            natural = audit["attacks"]["none"]["mean_discounted"]
-            print(f"| {name_of(audit)} | {estimate:.0f} | {row['mean_discounted']:.0f} ({name}) | {natural:.0f} |")
+        means = {name: row["mean_discounted"] for name, row in audit["attacks"].items()}
+        lowest = min(means, key=means.__getitem__)
+        cells = [f"{means[name]:.0f}" for name in COLUMNS]
+        print(f"| {name_of(audit)} | {estimate(audit)} | {' | '.join(cells)} | {means[lowest]:.0f} ({lowest}) |")
 
 
-def name_of(audit: dict) -> str:
+def estimate(audit: dict[str, Any]) -> str:
+    file = Path("results/estimates") / f"{Path(audit['agent']).name}.json"
+    if file.is_file():
+        return f"{json.loads(file.read_text())['radii'][-1]['value']:.0f}"
+    return f"{audit['attacks']['worst-critic']['foretold']:.0f} (in the audit)"
+
+
+def name_of(audit: dict[str, Any]) -> str:
     meta = audit["meta"]
+    if "seed" not in meta:
+        return f"{audit['env']}, published {Path(audit['agent']).name}"
     return f"{audit['env']}, {meta['method']} seed {meta['seed']}"
 
 

@@ -61,7 +61,10 @@ SUITES: dict[str, dict[str, Any]] = {
             "maxdiff-plain": [{}],
             "pgd-10": [{"restarts": 3}],
             "critic": [{}],
-            "robust-sarsa": _grid(radius=(0.02, 0.05, 0.2), reg=(0.3,), lr=(3e-4, 1e-3), gamma=(0.9, 0.99)),
+            "robust-sarsa": [
+                *_grid(radius=(0.02, 0.05, 0.2), reg=(0.3,), lr=(3e-4, 1e-3), gamma=(0.9, 0.99)),
+                {"radius": 0.3, "reg": 0.3, "lr": 3e-3, "gamma": 0.99},
+            ],
             "rs-mad": _grid(weight=(1e-4, 1e-3, 1e-2, 1e-1)),
             "worst-critic": [{"explorations": EXPLORATIONS}],
             "sa-rl": _learned({**FROM_SCRATCH, "steps": 2 * BUDGET_STEPS}, GUIDED),

@@ -128,18 +128,19 @@ def sb3_rate(steps: int) -> float | None:
 
 def ratios_of(measured: dict[str, float]) -> dict[str, float]:
     """What stays comparable where the machine is noisy."""
-    ratios = {"ppo / simulator": measured["ppo steps/s"] / measured["simulator steps/s"]}
-    for method in METHODS[1:] + RECURRENT:
-        ratios[f"{method} time / ppo time"] = measured["ppo steps/s"] / measured[f"{method} steps/s"]
-    for method in RECURRENT[1:]:
-        ratios[f"{method} time / lstm-ppo time"] = measured["lstm-ppo steps/s"] / measured[f"{method} steps/s"]
-    for method in ATTACKERS:
-        ratios[f"{method} / ppo"] = measured[f"{method} steps/s"] / measured["ppo steps/s"]
-    natural, attacked = (value for name, value in measured.items() if " audit of " in name)
-    ratios["maxdiff audit / natural audit"] = attacked / natural
-    if "sb3 ppo steps/s" in measured:
-        ratios["ppo / sb3 ppo"] = measured["ppo steps/s"] / measured["sb3 ppo steps/s"]
-    ratios |= dqn_ratios(measured)
+    rates = {name.removesuffix(" steps/s"): rate for name, rate in measured.items() if name.endswith(" steps/s")}
+    ratios = {"ppo / simulator": rates["ppo"] / rates["simulator"]}
+    for base, kin in (("ppo", METHODS[1:] + RECURRENT), ("lstm-ppo", RECURRENT[1:])):
+        ratios |= {
+            f"{name} time / {base} time": rates[base] / rates[name] for name in kin if {name, base} <= rates.keys()
+        }
+    ratios |= {f"{name} / ppo": rates[name] / rates["ppo"] for name in ATTACKERS if name in rates}
+    if "sb3 ppo" in rates:
+        ratios["ppo / sb3 ppo"] = rates["ppo"] / rates["sb3 ppo"]
+    seconds = [value for name, value in measured.items() if " audit of " in name]
+    if seconds:
+        natural, attacked = seconds
+        ratios |= {"maxdiff audit / natural audit": attacked / natural, **dqn_ratios(measured)}
     return ratios
 
 
@@ -149,9 +150,12 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=120_000, help="environment steps of each measured training")
     parser.add_argument("--dqn-steps", type=int, default=4_000, help="Pong steps of each measured DQN training")
+    parser.add_argument("--only", nargs="+", choices=METHODS + RECURRENT, help="these beside PPO, and nothing else")
     options = parser.parse_args()
     if options.rounds < 1:
         parser.error("--rounds must be at least 1")
+    everything = METHODS + RECURRENT + ATTACKERS
+    methods = tuple(m for m in everything if options.only is None or m == "ppo" or m in options.only)
     options.json.parent.mkdir(parents=True, exist_ok=True)
 
     rounds: dict[str, list[float]] = {}
@@ -164,18 +168,17 @@ def main() -> None:
         print(f"round {k + 1} of {options.rounds}", file=sys.stderr, flush=True)
         note("simulator steps/s", bare_rate(60_000))
         with tempfile.TemporaryDirectory() as folder:
-            for method in METHODS + RECURRENT + ATTACKERS:
+            for method in methods:
                 out = Path(folder)
                 whom = ["--victim", str(out / "ppo")] if method in ATTACKERS else ["--env", ENV]
                 run = training(method, options.steps, out / method, *whom)
                 note(f"{method} steps/s", run["rate"])
                 note(f"{method} start-up s", run["startup"])
                 note(f"{method} peak MB", run["peak_mb"])
-        for name, value in {**inner_problems(), **audit_seconds()}.items():
-            note(name, value)
-        note("sb3 ppo steps/s", sb3_rate(10_240))
-        for name, number in dqn_round(options.dqn_steps).items():
-            note(name, number)
+        if options.only is None:
+            note("sb3 ppo steps/s", sb3_rate(10_240))
+            for name, number in {**inner_problems(), **audit_seconds(), **dqn_round(options.dqn_steps)}.items():
+                note(name, number)
         measured = {name: statistics.median(values) for name, values in rounds.items()}
         ratios = ratios_of(measured)
         write_json(options.json, {"env": ENV, "ratios": ratios, "median": measured, "rounds": rounds, **provenance()})
