@@ -50,6 +50,7 @@ class Agent:
             self._step = host_step(self.policy.network)
         else:
             self._head = host_function(self.policy.network)
+        self._discrete, self._stochastic = self.policy.discrete, self.policy.stochastic
         self._std = np.exp(np.asarray(getattr(self.policy, "log_std", 0), np.float32))
 
     @property
@@ -84,9 +85,9 @@ class Agent:
         return self._choose(self._head(z), rng)
 
     def _choose(self, head: np.ndarray, rng: np.random.Generator | None) -> np.ndarray:
-        if not self.policy.stochastic:
+        if not self._stochastic:
             rng = None
-        if not self.policy.discrete:
+        if not self._discrete:
             if rng is not None:
                 head = head + self._std * rng.standard_normal(head.shape, dtype=np.float32)
             if self.meta.get("clip_actions"):  # as Stable-Baselines3 does before an action reaches the environment

@@ -66,14 +66,19 @@ class AdversaryEnv:
         return self._z.copy()
 
     def step(self, actions: np.ndarray, ids: np.ndarray | None = None) -> Step:
-        ids = self._all if ids is None else ids
-        every = np.zeros((self.n, *actions.shape[1:]), actions.dtype)  # of all environments: one shape to compile
-        every[ids] = actions
+        every = actions
+        if ids is not None:
+            every = np.zeros((self.n, *actions.shape[1:]), actions.dtype)  # of all environments: one shape to compile
+            every[ids] = actions
         taken, state = self._victim.step(self._screen(self._z, every, self._state), self._state, self._rng)
-        step = self._env.step(taken[ids], ids)
+        step = self._env.step(taken if ids is None else taken[ids], ids)
         z = self._victim.normaliser(step.obs)
-        self._z[ids] = z
-        self._state = reset_state(put_rows(self._state, state, ids), ids[step.is_reset])
+        if ids is None:
+            self._z, ids = z.copy(), self._all
+        else:
+            self._z[ids] = z
+        if state is not None:
+            self._state = reset_state(put_rows(self._state, state, ids), ids[step.is_reset])
         return step._replace(obs=z, rewards=-step.rewards)
 
     def close(self) -> None:

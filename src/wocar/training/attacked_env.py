@@ -37,17 +37,22 @@ class AttackedEnv:
         return self._shown.copy()
 
     def step(self, actions: np.ndarray, ids: np.ndarray | None = None) -> Step:
-        ids = self._all if ids is None else ids
+        rows = self._all if ids is None else ids
         if self._memory is not None:
-            self._memory = put_rows(self._memory, self._agent.step(self._shown, self._memory)[1], ids)
+            self._memory = put_rows(self._memory, self._agent.step(self._shown, self._memory)[1], rows)
         step = self._env.step(actions, ids)
         self._seen.append(step.obs)
-        opened = ids[step.is_reset]
-        self._memory = reset_state(self._memory, opened)
-        self._adversary_memory = reset_state(self._adversary_memory, opened)
-        self._z[ids] = self._agent.normaliser(step.obs)
-        self._shown[ids] = self._show(ids)
-        return step._replace(obs=self._shown[ids])
+        if self._memory is not None or self._adversary_memory is not None:
+            opened = rows[step.is_reset]
+            self._memory = reset_state(self._memory, opened)
+            self._adversary_memory = reset_state(self._adversary_memory, opened)
+        if ids is None:
+            self._z = self._agent.normaliser(step.obs)
+            self._shown = np.array(self._show(rows))
+            return step._replace(obs=self._shown.copy())
+        self._z[rows] = self._agent.normaliser(step.obs)
+        self._shown[rows] = self._show(rows)
+        return step._replace(obs=self._shown[rows])
 
     def take_seen(self) -> np.ndarray:
         """All raw observations since the last time: what the agent's normaliser learns from."""
@@ -61,4 +66,5 @@ class AttackedEnv:
         """What is shown in these environments; computed for all of them: one shape to compile."""
         actions, after = self._adversary.step(self._z, self._adversary_memory, self._rng)
         self._adversary_memory = put_rows(self._adversary_memory, after, ids)
-        return self._screen(self._z, actions, self._memory)[ids]
+        shown = self._screen(self._z, actions, self._memory)
+        return shown if ids is self._all else shown[ids]
