@@ -13,16 +13,24 @@ CACHE = Path(__file__).resolve().parents[1] / ".cache"
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(CACHE / "jax"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
+os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")  # most tests compile longer than they run
 
 settings.register_profile("wocar", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("wocar")
 
 
 @pytest.fixture(autouse=True, scope="module")
-def drop_compiled_programs() -> Iterator[None]:
-    """Each program maps pages of its own, and Linux grants a process 65,530 maps: all tests together need more."""
-    yield
+def compiled_programs(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A module with RUNS_LONG has its programs optimised.
+
+    All are dropped after it: each maps pages of its own, and Linux grants a process 65,530 maps, fewer than all need.
+    """
     import jax
 
+    usual = jax.config.values["jax_disable_most_optimizations"]
+    if getattr(request.module, "RUNS_LONG", False):
+        jax.config.update("jax_disable_most_optimizations", False)
+    yield
+    jax.config.update("jax_disable_most_optimizations", usual)
     jax.clear_caches()
     gc.collect()
