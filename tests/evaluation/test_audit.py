@@ -19,6 +19,7 @@ from wocar.experiments.api import train_for_audit
 from wocar.types import UserError
 
 MakeAgent = Callable[..., Agent]
+RUNS_LONG = True
 LENGTH = 10
 ATTACKS: dict[str, list[dict[str, Any]]] = {"none": [{}], "random": [{}], "maxdiff": [{}]}
 SIZES = {"episodes": 6, "select_episodes": 4}

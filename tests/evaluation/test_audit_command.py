@@ -19,6 +19,9 @@ from wocar.evaluation.episodes import run_episodes
 MakeAgent = Callable[..., Agent]
 
 
+RUNS_LONG = True
+
+
 def run_audit(folder: Path, *options: str, code: int = 0) -> dict[str, Any]:
     with pytest.raises(SystemExit) as stop:
         main(["audit", str(folder / "agent"), "--json", str(folder / "audit.json"), *options])

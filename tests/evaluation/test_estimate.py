@@ -20,6 +20,7 @@ from wocar.networks import CategoricalPolicy, GaussianPolicy, RunningNormaliser
 from wocar.networks.layers import linear
 from wocar.types import ActionSpace, EnvSpec, Interval, Transitions
 
+RUNS_LONG = True
 EPS = 0.05
 
 

@@ -14,6 +14,8 @@ from wocar.training.config import RunConfig
 from wocar.training.loop import train
 from wocar.training.ppo import PPOConfig
 
+RUNS_LONG = True
+
 
 class Aim(gymnasium.Env):
     """Eight shots: reward 1 minus the squared distance of the action to the place shown."""
