@@ -26,6 +26,7 @@ from wocar.training.recurrent_ppo import RecurrentPPO, RecurrentPPOConfig
 from wocar.types import Batch, UserError
 
 KEY = jax.random.key(0)
+RUNS_LONG = True
 
 
 class Cue(gymnasium.Env):
