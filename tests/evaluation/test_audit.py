@@ -224,7 +224,7 @@ def test_a_worst_critic_attacks_and_teaches(
     tiny = {"n_envs": 4, "n_steps": 32, "minibatches": 2, "policy_lr": 1e-5, "init_std": 0.1, "steps": 128}
     attacks = {
         "random": [{}],
-        "worst-critic": [{"explorations": 1, "sweeps": 200}],
+        "worst-critic": [{"explorations": 1}],
         "sa-rl": [tiny, {**tiny, "guide": 1}],
     }
     result = audit(follower(), plan(attacks, select_episodes=6), AuditFolder(tmp_path), train_for_audit)

@@ -60,12 +60,12 @@ def test_the_least_surrogate_is_the_least() -> None:
     np.testing.assert_array_equal(least, [0.0, 1.0, 3.0])
 
 
-def by_hand(eps: float, weight: float = 0.5) -> jax.Array:
-    """μ(s) = 2 s, σ = 1; s = 0, actions ±1, standardised advantages ±1, old log-probabilities those of the policy."""
+def by_hand(eps: float, weight: float = 0.5, advantage: float = 2.0) -> jax.Array:
+    """μ(s) = 2 s, σ = 1; s = 0, actions ±1, advantages ±A, standardised ±1, old log-probabilities the policy's."""
     policy = GaussianPolicy(nn.Sequential([linear(jnp.array([[2.0]]), jnp.zeros(1))]), jnp.zeros(1))
     obs, actions = jnp.zeros((2, 1)), jnp.array([[1.0], [-1.0]])
     log_prob, none = policy.log_prob(obs, actions), jnp.zeros(2)
-    batch = Batch(obs, actions, none, obs, none, none, log_prob, none, jnp.array([5.0, 3.0]), none)
+    batch = Batch(obs, actions, none, obs, none, none, log_prob, none, advantage * jnp.array([1.0, -1.0]), none)
     radial = Radial(RadialConfig(eps=eps, radial_weight=weight, eps_begin=0, eps_end=0.5), clip_range=0.2)
     return radial.penalty(policy, batch, jax.random.key(0), jnp.float32(1.0))
 
@@ -74,13 +74,14 @@ def test_the_penalty_by_hand() -> None:
     """eps 0.1: means within ±0.2, so distances to an action of ±1 lie in [0.8, 1.2], own 1.
 
     log-ratios: high (1 - 0.64) / 2 = 0.18, low (1 - 1.44) / 2 = -0.22; ratios 1.197 and 0.803, within the clip.
-    A = 1: the least is 0.803; A = -1: it is -1.197. The clean surrogates are 1 and -1.
+    The clean surrogates are 1 and -1, those at the bounds A times 0.803 or 1.197. A = 2: the least are 1 and -2.394,
+    A = 0.5: 0.401 and -1.
     """
     low, high = np.exp(-0.22), np.exp(0.18)
-    loss = ((1 - low) + (-1 + high)) / 2
-    np.testing.assert_allclose(by_hand(0.1), 0.5 * loss, rtol=1e-4)
-    np.testing.assert_allclose(by_hand(0.1, 0.25), 0.25 * loss, rtol=1e-4)
-    np.testing.assert_allclose(by_hand(0.0), 0.0, atol=1e-6)
+    np.testing.assert_allclose(by_hand(0.1), 0.5 * (2 * high - 1) / 2, rtol=1e-4)
+    np.testing.assert_allclose(by_hand(0.1, 0.25), 0.25 * (2 * high - 1) / 2, rtol=1e-4)
+    np.testing.assert_allclose(by_hand(0.1, advantage=0.5), 0.5 * (1 - 0.5 * low) / 2, rtol=1e-4)
+    assert by_hand(0.0) == 0
 
 
 def test_presets_are_the_published_ones_and_survive_json() -> None:

@@ -34,14 +34,18 @@ class Radial(NamedTuple):
         return standardise(batch.advantage)
 
     def penalty(self, policy: Any, batch: Batch, key: jax.Array, progress: jax.Array) -> jax.Array:
-        box = network_bounds(policy.network, self.config.ball(progress), batch.obs, "ibp")
+        ball = self.config.ball(progress)
+        box = network_bounds(policy.network, ball, batch.obs, "ibp")
         log_prob = policy.log_prob(batch.obs, batch.actions)
         bounds = log_prob_bounds(policy, policy.head(batch.obs), log_prob, box, batch.actions)
-        advantages = self.advantages(batch, progress)
+        # raw advantages at the bounds, as released; standardised ones are larger, and the policy breaks as eps grows
+        seen = self.advantages(batch, progress), batch.advantage, batch.advantage
         clean, low, high = (
-            clipped_surrogate(jnp.exp(x - batch.log_prob), advantages, self.clip_range) for x in (log_prob, *bounds)
+            clipped_surrogate(jnp.exp(x - batch.log_prob), advantages, self.clip_range)
+            for x, advantages in zip((log_prob, *bounds), seen, strict=True)
         )
-        return self.config.radial_weight * jnp.mean(clean - least_surrogate(clean, low, high))
+        weight = jnp.where(ball.eps > 0, self.config.radial_weight, 0.0)
+        return weight * jnp.mean(clean - least_surrogate(clean, low, high))
 
 
 def least_surrogate(clean: Array, low: Array, high: Array) -> jax.Array:
