@@ -139,8 +139,8 @@ def test_the_memory_behind_the_screen_is_the_agent_s(tmp_path: Path) -> None:
 
 def test_presets_are_the_published_ones_and_survive_json() -> None:
     rows = {
-        ("atla-ppo", "Hopper"): (3e-4, 2.5e-4, 0.01, 3e-3, 3e-5, 0.0, 0.2, None),
-        ("atla-ppo", "HalfCheetah"): (1e-4, 1e-3, 3e-4, 3e-3, 3e-4, 1e-4, 0.2, None),
+        ("atla-ppo", "Hopper"): (3e-4, 2.5e-4, 0.01, 1e-3, 1e-4, 0.0, 0.2, None),
+        ("atla-ppo", "HalfCheetah"): (1e-4, 1e-3, 3e-4, 1e-3, 3e-4, 1e-4, 0.2, None),
         ("atla-lstm-sa-ppo", "Walker2d"): (1e-3, 3e-2, 1e-3, 3e-4, 1e-2, 0.0, 0.4, 0.3),
         ("atla-lstm-sa-ppo", "HalfCheetah"): (1e-3, 3e-3, 3e-4, 1e-2, 3e-4, 1e-3, 0.2, 0.03),
         ("pa-atla-ppo", "Hopper"): (3e-4, 3e-4, 0.01, 1e-2, 1e-3, 3e-4, 0.4, 0.3),
