@@ -69,9 +69,9 @@ STEPS: dict[str, int] = {"CartPole": 100_000, "GoHomeGrid": 20_000}
 SMALL_ROBUST: dict[str, Any] = {"eps_begin": 0.3, "eps_end": 0.8}
 SMALL_WOCAR: dict[str, Any] = {"kappa_wst": 0.3, "kappa_begin": 0.5}
 SMALL_ROBUST_TASKS: Settings = {
-    "CartPole": {"kappa_reg": 0.3, "reg_lead": 0.5},
-    "LunarLander": {"kappa_reg": 1.0},
-    "GoHomeGrid": {"kappa_reg": 0.3, "reg_lead": 0.2},
+    "CartPole": {"kappa_reg": 0.1, "reg_lead": 0.5},
+    "LunarLander": {"kappa_reg": 0.3},
+    "GoHomeGrid": {"kappa_reg": 0.03, "reg_lead": 0.1},
 }
 
 ATARI: dict[str, Any] = {
