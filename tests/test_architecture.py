@@ -54,6 +54,7 @@ ONLY_IN: dict[str, list[str]] = {
     "envpool": ["envs"],
     "gymnasium": ["envs"],
     "matplotlib": ["report"],
+    "ray": ["experiments.cluster"],
     "optax": ["training", "attacks", "mechanisms.worst_value"],
     "stable_baselines3": ["experiments.bench"],
     "torch": [],

@@ -150,7 +150,7 @@ def test_stepping_some_environments_leaves_the_others_alone(id: str) -> None:
         together = whole.step(actions)
         for ids in ([3, 1], [0, 2]) if t % 2 else ([2], [1, 0, 3]):
             some = parts.step(actions[ids], np.array(ids, np.int32))
-            same(some, Step(*(x[ids] for x in together)))
+            same(some, Step(*(x if x is None else x[ids] for x in together)))
 
 
 def test_seeds_belong_to_one_environment_each() -> None:

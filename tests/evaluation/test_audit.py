@@ -15,6 +15,7 @@ from wocar.evaluation.audit import Watch, audit
 from wocar.evaluation.audit_file import AuditFolder, agent_digest, markdown
 from wocar.evaluation.episodes import run_episodes
 from wocar.evaluation.suites import Plan, attack_plan
+from wocar.experiments.api import train_for_audit
 from wocar.types import UserError
 
 MakeAgent = Callable[..., Agent]
@@ -205,7 +206,7 @@ def test_attacks_on_actions(tmp_path: Path, follower: MakeAgent, fresh_agent: Ma
 
 def test_robust_sarsa_hands_its_critic_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, follower: MakeAgent) -> None:
     monkeypatch.setattr(kinds, "ROLLOUT_STEPS", 4096)
-    grid = [{"radius": 0.05, "reg": reg, "epochs": 10} for reg in (1000.0, 0.1)]
+    grid = [{"radius": 0.05, "reg": reg} for reg in (1000.0, 0.1)]
     attacks = {"none": [{}], "random": [{}], "robust-sarsa": grid, "rs-mad": [{"weight": 0.5}]}
     result = audit(follower(), plan(attacks), AuditFolder(tmp_path))
     rows = result["attacks"]
@@ -213,6 +214,24 @@ def test_robust_sarsa_hands_its_critic_on(tmp_path: Path, monkeypatch: pytest.Mo
     assert rows["robust-sarsa"]["mean"] < rows["random"]["mean"]
     assert rows["rs-mad"]["mean"] < rows["random"]["mean"]
     assert len(rows["robust-sarsa"]["grid"]) == 2
+
+
+def test_a_worst_critic_attacks_and_teaches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, follower: MakeAgent
+) -> None:
+    monkeypatch.setattr(kinds, "WORST_STEPS", 512)
+    tiny = {"n_envs": 4, "n_steps": 32, "minibatches": 2, "policy_lr": 1e-5, "init_std": 0.1, "steps": 128}
+    attacks = {
+        "random": [{}],
+        "worst-critic": [{"explorations": 1, "sweeps": 200}],
+        "sa-rl": [tiny, {**tiny, "guide": 1}],
+    }
+    result = audit(follower(), plan(attacks, select_episodes=6), AuditFolder(tmp_path), train_for_audit)
+    rows = result["attacks"]
+    assert rows["worst-critic"]["mean"] < 1.3 * rows["random"]["mean"]
+    assert rows["worst-critic"]["foretold"] == pytest.approx(rows["worst-critic"]["mean_discounted"], rel=0.25)
+    untaught, taught = (entry["mean"] for entry in rows["sa-rl"]["grid"])
+    assert taught < 1.3 * rows["random"]["mean"] < untaught
 
 
 def test_the_tables_in_markdown(tmp_path: Path, follower: MakeAgent) -> None:

@@ -9,9 +9,9 @@ from wocar.evaluation.suites import SUITES, attack_plan, suite_digest, suite_pla
 from wocar.types import UserError
 
 FROZEN = {
-    "fast-v1": "b38eb1fedee39bd76856e98eb4241b9a5363eb9112fa935154ca0f264ea25e3a",
-    "mujoco-v1": "bd8143510abee37facfd9060b6bb301cd0286a4249d2f498e1e5acf3d6ecae4e",
-    "atari-v1": "5be97038235e847bbde3a6f44a5de79be5f62b4ef22044273f63d6de44b1e21f",
+    "fast-v1": "557329402eebaba67aab4249f592e3ead23945ef287006f92daa00cd9775623d",
+    "mujoco-v1": "bf03f827d2876bcf8ac986f2dd671f5be2cd85eb952d927724b31920d380e798",
+    "atari-v1": "b53b583f0a7aa3f280866222f4660e40fed7c68452bc077e3c8dd018ac193351",
 }
 
 
@@ -37,9 +37,9 @@ def test_a_plan_as_the_suite_says_has_no_changes() -> None:
 
 def test_departures_from_a_suite_are_recorded() -> None:
     plan = suite_plan("mujoco-v1", (0.1,), budget_steps=2048, episodes=30)
-    assert plan.changes == ("budget_steps 2048 (suite: 1000000)", "episodes 30 (suite: 50)")
+    assert plan.changes == ("budget_steps 2048 (suite: 500000)", "episodes 30 (suite: 50)")
     assert {settings["steps"] for settings in plan.attacks["sa-rl"]} == {2048}
-    assert SUITES["mujoco-v1"]["attacks"]["sa-rl"][0]["steps"] == 1_000_000
+    assert SUITES["mujoco-v1"]["attacks"]["pa-ad"][0]["steps"] == 500_000
     assert suite_plan("fast-v1", (0.1,), budget_steps=2048).changes == ()  # nothing in it is trained
 
 

@@ -23,7 +23,7 @@ SPECS = {
 def config(method: str, **robust: Any) -> RunConfig:
     base = default_config(method, "toy")
     small: dict[str, Any] = {"n_envs": 4, "n_steps": 16, "hidden": (8, 8)}
-    if method.endswith("ppo"):
+    if "ppo" in method:
         small |= {"policy_epochs": 2, "value_epochs": 2, "minibatches": 4}
     algorithm = dataclasses.replace(base.algorithm, **small)
     if method.endswith("a2c"):
@@ -97,3 +97,26 @@ def test_eps_zero_leaves_nothing_to_regularise() -> None:
     kind = "continuous"
     for a, b in zip(trained(config("sa-ppo", eps=0.0), kind), trained(config("ppo"), kind), strict=True):
         np.testing.assert_allclose(a, b, atol=1e-6)
+
+
+def test_the_doors_of_an_lstm() -> None:
+    """wocar-lstm-ppo with every door closed is lstm-ppo, bit for bit; with all open it is not, and its numbers are."""
+    small = {"policy_epochs": 1, "value_epochs": 1, "minibatches": 2, "hidden": (4,)}
+    closed = {"reg": False, "kappa_wst": 0.0, "importance": False}
+
+    def config_of(method: str, **robust: Any) -> RunConfig:
+        made = config(method, **robust)
+        return dataclasses.replace(made, algorithm=dataclasses.replace(made.algorithm, **small))
+
+    plain = trained(config_of("lstm-ppo"), "continuous", 1)
+    assert same(plain, trained(config_of("wocar-lstm-ppo", **closed), "continuous", 1))
+    everything = trained(config_of("wocar-lstm-ppo", kappa_reg=0.3), "continuous", 1)
+    assert not same(plain, everything)
+    assert all(np.isfinite(x).all() for x in everything)
+
+
+def test_state_importance_alone_is_wocar_without_its_worst_value() -> None:
+    kind = "continuous"
+    alone = trained(config("sa-ppo-w", kappa_reg=0.3, eps=0.3), kind)
+    assert same(alone, trained(config("wocar-ppo", kappa_reg=0.3, eps=0.3, kappa_wst=0.0), kind))
+    assert not same(alone, trained(config("sa-ppo", kappa_reg=0.3, eps=0.3), kind))

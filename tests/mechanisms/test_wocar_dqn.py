@@ -129,7 +129,6 @@ def doors(**switch: Any) -> list[np.ndarray]:
         {"reg_lead": 0.0},
         {"norm": "l2"},
         {"eps_schedule": "cubic", "eps_end": 1.0},
-        {"kappa_begin": 0.5},
     ],
     ids=str,
 )

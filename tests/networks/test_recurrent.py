@@ -187,3 +187,14 @@ def test_a_linear_layer_of_given_weights_embeds() -> None:
     state = network.start(3)
     expected = lstm_step(network.cell, SEEN[0, :, :4], state)
     np.testing.assert_allclose(moved.step(SEEN[0], state)[1], expected, rtol=1e-6)
+
+
+def test_onward_adds_the_moments_after_some_rows() -> None:
+    policy = lively(RecurrentPolicy.create(5, 2, KEY, hidden=8))
+    before = policy.step(SEEN[0], policy.start(3))[1]
+    after = policy.step(SEEN[1], before)[1]
+    rows = jnp.array([2, 0])
+    both = policy.held(before).onward(jnp.asarray(SEEN[1]), rows)
+    shown = jnp.concatenate([jnp.asarray(SEEN[1]), jnp.asarray(SEEN[2])[rows]])
+    expected = jnp.concatenate([policy.step(SEEN[1], before)[0], policy.step(SEEN[2], after)[0][rows]])
+    np.testing.assert_allclose(both.head(shown), expected, rtol=1e-5, atol=1e-6)

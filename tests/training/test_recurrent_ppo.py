@@ -15,9 +15,7 @@ from wocar.agent import Agent, load_agent
 from wocar.envs import env_spec, make_env
 from wocar.evaluation.episodes import run_episodes
 from wocar.experiments.presets import default_config, make_algorithm
-from wocar.mechanisms.config import RobustConfig
 from wocar.mechanisms.objective import Vanilla
-from wocar.mechanisms.state_adversarial import StateAdversarial
 from wocar.networks import RunningNormaliser
 from wocar.rollout import Collector, Rollout
 from wocar.training.config import RunConfig, from_json, to_json
@@ -200,13 +198,10 @@ def test_the_preset_has_the_published_rates_and_survives_json(tmp_path: Path) ->
         assert from_json(to_json(config), config.out) == dataclasses.replace(config, resume=True)
 
 
-def test_what_an_lstm_cannot_do_yet_is_told(tmp_path: Path) -> None:
+def test_what_an_lstm_cannot_do_is_told() -> None:
     config = default_config("lstm-ppo", "Hopper-v4")
-    robust = dataclasses.replace(config, robust=RobustConfig())
     wide = dataclasses.replace(config, algorithm=dataclasses.replace(config.algorithm, minibatches=17))
     deep = dataclasses.replace(config, algorithm=dataclasses.replace(config.algorithm, hidden=(64, 64)))
-    for wrong, words in ((robust, "robust objective"), (wide, "n_envs = 16"), (deep, "one number")):
+    for wrong, words in ((wide, "n_envs = 16"), (deep, "one number")):
         with pytest.raises(UserError, match=words):
             wrong.check()
-    with pytest.raises(UserError, match="robust objective"):
-        RecurrentPPO(CONFIG, StateAdversarial(RobustConfig()))

@@ -2,8 +2,6 @@
 it act worst.
 """
 
-from dataclasses import dataclass
-from itertools import product
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -16,9 +14,6 @@ from wocar.attacks.base import Objective, steepest
 from wocar.bounds import Ball, network_bounds
 from wocar.mechanisms.worst_value import q_at
 from wocar.types import Array, Interval, Transitions
-
-GRID = tuple(product((0.02, 0.05, 0.1, 0.15, 0.2, 0.3), (0.1, 0.3, 1.0, 3.0, 10.0)))
-"""(radius, reg) of the thirty critics of which the published attack reports the strongest."""
 
 
 class RobustSarsa(eqx.Module):
@@ -59,13 +54,12 @@ class SarsaData(NamedTuple):
     """Whether the target can be formed: not at a time limit or the rollout's end, where a' is missing."""
 
 
-@dataclass(frozen=True)
-class SarsaConfig:
-    lr: float = 1e-3
+class SarsaConfig(NamedTuple):
+    lr: float | Array = 1e-3
     """Constant for two thirds of the fit, then linear to 0."""
     epochs: int = 10
     batch: int = 64
-    gamma: float = 0.99
+    gamma: float | Array = 0.99
 
 
 def sarsa_data(rollout: Transitions, scale: float) -> SarsaData:
@@ -78,7 +72,7 @@ def sarsa_data(rollout: Transitions, scale: float) -> SarsaData:
     return SarsaData(*(np.asarray(x).reshape(-1, *np.shape(x)[2:]) for x in fields))
 
 
-def sarsa_targets(rewards: Array, terminated: Array, next_value: Array, gamma: float) -> jax.Array:
+def sarsa_targets(rewards: Array, terminated: Array, next_value: Array, gamma: float | Array) -> jax.Array:
     """r + γ Q(s', a'), r alone if s' is terminal. (N,)"""
     return rewards + gamma * jnp.where(terminated, 0.0, next_value)
 

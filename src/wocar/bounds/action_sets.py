@@ -4,23 +4,22 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
-from equinox import nn
 
 from wocar.bounds.ball import Ball
-from wocar.bounds.network import Method, network_bounds
-from wocar.bounds.search import ascend, shrinking
+from wocar.bounds.network import Method, Network, network_bounds
+from wocar.bounds.search import ascend, outputs, shrinking
 from wocar.types import Array, Interval
 
 
 def action_box(
-    mean: nn.Sequential, ball: Ball, obs: Array, low: Array | None, high: Array | None, method: Method = "crown"
+    mean: Network, ball: Ball, obs: Array, low: Array | None, high: Array | None, method: Method = "crown"
 ) -> Interval:
     """Eq. (2), continuous actions: bounds of the policy's mean over the ball, cut to the action range [low, high]."""
     return _cut(network_bounds(mean, ball, obs, method), low, high)
 
 
 def action_mask(
-    scores: nn.Sequential, ball: Ball, obs: Array, method: Method = "crown", greedy: Array | None = None
+    scores: Network, ball: Ball, obs: Array, method: Method = "crown", greedy: Array | None = None
 ) -> Array:
     """A_adv for discrete actions: (B, n), true where an action can have the highest logit or Q value in the ball.
 
@@ -28,7 +27,7 @@ def action_mask(
     """
     lower, upper = network_bounds(scores, ball, obs, method)
     if greedy is None:
-        greedy = jnp.argmax(jax.vmap(scores)(jnp.asarray(obs)), axis=1)
+        greedy = jnp.argmax(outputs(scores, obs), axis=1)
     return (upper >= lower.max(axis=1, keepdims=True)) | jax.nn.one_hot(greedy, upper.shape[1], dtype=bool)
 
 

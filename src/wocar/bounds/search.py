@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from equinox import nn
 
 from wocar.bounds.ball import Ball
+from wocar.bounds.lstm import HeldNetwork
 from wocar.types import Array, Interval
 
 Objective = Callable[[Array], Array]
@@ -86,15 +87,22 @@ def shrinking(width: Array, steps: int) -> StepSizes:
     return lambda k: width * 0.02 ** (k / max(steps - 1, 1))
 
 
-def searched_bounds(network: nn.Sequential, ball: Ball, center: Array, steps: int = 10) -> Interval:
+def outputs(network: nn.Sequential | HeldNetwork, obs: Array) -> jax.Array:
+    """The network at each row of a batch."""
+    return jax.vmap(network)(jnp.asarray(obs)) if isinstance(network, nn.Sequential) else network(obs)
+
+
+def searched_bounds(network: nn.Sequential | HeldNetwork, ball: Ball, center: Array, steps: int = 10) -> Interval:
     """What a search inside the ball reaches, output by output: an under-approximation, the true range may be wider."""
-    size = jax.eval_shape(network, center[0]).size
-    states = jnp.repeat(center, size, axis=0)
+    size = jax.eval_shape(lambda x: outputs(network, x), center).shape[1]
+    rows = jnp.repeat(jnp.arange(len(center)), size)
+    repeated = network if isinstance(network, nn.Sequential) else network.take(rows)
+    states = center[rows]
     around = Ball(jnp.repeat(jnp.broadcast_to(ball.eps, len(center)), size), ball.norm, ball.low, ball.high)
     chosen = jnp.tile(jnp.arange(size), len(center))
 
     def output(x: Array) -> Array:
-        return jnp.take_along_axis(jax.vmap(network)(jnp.asarray(x)), chosen[:, None], axis=1)[:, 0]
+        return jnp.take_along_axis(outputs(repeated, x), chosen[:, None], axis=1)[:, 0]
 
     def extreme(sign: int) -> Array:
         sizes = shrinking(around.radius(states), steps)

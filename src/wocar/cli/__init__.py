@@ -14,6 +14,9 @@ COMMANDS = {
     "train": "train an agent",
     "audit": "returns of an agent without attack and under attacks",
     "estimate": "worst-attack value of a fixed policy, no attacker trained",
+    "reproduce": "a table or figure of the paper",
+    "report": "one page of what was trained and measured",
+    "record": "a GIF or MP4 of an agent, with or without an attack",
     "import": "an agent from a Stable-Baselines3 zip or a published .model file",
 }
 

@@ -27,7 +27,7 @@ class EstimateOptions:
     """Steps of the policy's own rollouts."""
     sweeps: int = 400
     """Backups of the worst critic before and after each exploration."""
-    explorations: int = 6
+    explorations: int = 16
     """Times the critic is let loose in the environment, to learn where its worst actions really lead."""
     bounds: Method = "crown"
     episodes: int = 50

@@ -33,12 +33,12 @@ def main(argv: list[str]) -> int:
     config: RunConfig = parse(RunConfig, options, f"train {method}", about, default=_default(method, options))
     start = time.monotonic()
     config.check()
+    spec = env_spec(config.env)
     if config.attack is not None:
         agent = train_adversary(config, load(config.attack.victim))
     else:
-        spec = env_spec(config.env)
         agent = train(config, make_algorithm(config, spec), spec)
-    if isinstance(config.robust, WocarConfig):
+    if isinstance(config.robust, WocarConfig) and len(spec.obs_shape) == 1 and not agent.recurrent:
         _calibrate(agent, config, config.robust)
     minutes = (time.monotonic() - start) / 60
     print(

@@ -68,6 +68,8 @@ def run_cell(agent: Agent, cell: Cell, made: Trained, on_episodes: Callable[[int
         row |= {"cut_episodes": int(np.sum(done.lengths >= limit)), "max_steps": limit}
     if made.curve:
         row["training_curve"] = made.curve
+    if made.foretold is not None:
+        row["foretold"] = made.foretold
     return row
 
 

@@ -8,12 +8,14 @@ import numpy as np
 
 from wocar.agent import Agent
 from wocar.bounds import Method
-from wocar.envs import make_env
-from wocar.evaluation.episodes import EVALUATION_STREAM, run_episodes
-from wocar.evaluation.worst_case import calibrate, worst_case
+from wocar.evaluation.episodes import run_episodes
+from wocar.evaluation.worst_case import calibrate, starting_states, worst_case
 from wocar.evaluation.worst_critic import FIT, GAMMA, collect_rollout, fit_worst_value
 from wocar.rollout import running_returns
 from wocar.types import UserError
+
+NATURAL_EXPLORATIONS = 3
+"""Without an attack there is only the policy's own action to learn about."""
 
 
 def estimate(
@@ -40,10 +42,11 @@ def estimate(
     discounted, _ = running_returns(rollout.rewards, ends, np.zeros(len(ends)), GAMMA)
     scale = float(np.std(discounted)) or 1.0
     config = dataclasses.replace(FIT, bounds=bounds)
-    starts = _starting_states(agent, seed, episodes)
+    starts = starting_states(agent, seed, episodes)
     rows: list[dict[str, Any]] = []
     for eps in [0.0, *radii]:
-        critic = fit_worst_value(agent, eps, rollout, scale, sweeps, seed, config, explorations=explorations).target
+        times = explorations if eps else min(explorations, NATURAL_EXPLORATIONS)
+        critic = fit_worst_value(agent, eps, rollout, scale, sweeps, seed, config, explorations=times).target
         found = worst_case(agent, critic, eps, config)(starts)
         check = calibrate(agent, critic, eps, scale, seed, config)
         rows.append(
@@ -74,10 +77,3 @@ def estimate(
         "natural_measured": float(measured.discounted.mean()),
         "radii": rows,
     }
-
-
-def _starting_states(agent: Agent, seed: int, episodes: int) -> np.ndarray:
-    env = make_env(agent.spec.id, episodes, seed, stream=EVALUATION_STREAM)
-    obs = env.reset()
-    env.close()
-    return agent.normaliser(obs)

@@ -4,35 +4,53 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, cast
 
 import jax
 import numpy as np
 
 from wocar.agent import Agent
 from wocar.attacks import PGD, CriticAction, CriticAttack, MaxDiff, MinBest, Random, RandomAction
-from wocar.attacks.robust_sarsa import RobustSarsa, SarsaConfig, SarsaData, fit_robust_critic, sarsa_data
-from wocar.evaluation.worst_critic import GAMMA, collect_rollout
-from wocar.networks import ActionCritic, DiscreteCritic, RecurrentCritic
+from wocar.attacks.learned import make_actor
+from wocar.attacks.robust_sarsa import RobustSarsa, SarsaConfig, fit_robust_critic, sarsa_data
+from wocar.bounds import Ball
+from wocar.bounds.ball import Norm
+from wocar.evaluation.guide import teacher
+from wocar.evaluation.worst_case import starting_states, worst_case
+from wocar.evaluation.worst_critic import GAMMA, collect_rollout, fit_worst_value
+from wocar.networks import ActionCritic, DiscreteCritic, RecurrentCritic, RecurrentPolicy
 from wocar.rollout import running_returns
+from wocar.types import Transitions
 
 Sort = Literal["natural", "random", "gradient", "learned", "bound"]
-ROLLOUT_STEPS = 61_440
-"""Steps of the unattacked victim from which its robust critics learn."""
+ROLLOUT_STEPS, WORST_STEPS = 61_440, 10_000
+"""Steps of the unattacked victim from which its robust critics, its worst critics learn; these then explore."""
+
+STARTS = 50
 
 
 class Trained(NamedTuple):
-    """A learned attacker, and the victim's mean return as its training went on."""
+    """An attack; of a learned one also the victim's mean return as its training went on."""
 
     attack: Any
     curve: list[float]
+    foretold: float | None = None
+    """The discounted return from the start below which, says a worst critic, no attack leads."""
 
 
 class TrainAttacker(Protocol):
     """Trains `sa-rl` or `pa-ad` in a folder, or goes on with what the folder holds."""
 
     def __call__(
-        self, kind: str, victim: Agent, eps: float, norm: str, seed: int, out: Path, settings: Mapping[str, Any]
+        self,
+        kind: str,
+        victim: Agent,
+        eps: float,
+        norm: str,
+        seed: int,
+        out: Path,
+        settings: Mapping[str, Any],
+        teach: Callable[[Any], Any] | None,
     ) -> Trained: ...
 
 
@@ -48,29 +66,46 @@ class Workshop:
         given: Mapping[str, Any] | None = None,
     ) -> None:
         self.agent, self.norm, self.seed, self.train, self.given = agent, norm, seed, train, given or {}
-        self._data: SarsaData | None = None
+        self._rollouts: dict[int, tuple[Transitions, float]] = {}
         self._critics: dict[tuple[Any, ...], Any] = {}
 
-    @property
-    def data(self) -> SarsaData:
-        """The victim's own steps, rewards in standard deviations of their discounted sums."""
-        if self._data is None:
-            rollout = collect_rollout(self.agent, ROLLOUT_STEPS, self.seed)
+    def rollout(self, steps: int) -> tuple[Transitions, float]:
+        """The victim's own steps, and the standard deviation of their discounted sums of rewards."""
+        if steps not in self._rollouts:
+            rollout = collect_rollout(self.agent, steps, self.seed)
             ends = rollout.terminated | rollout.truncated
             sums, _ = running_returns(rollout.rewards, ends, np.zeros(len(ends)), GAMMA)
-            self._data = sarsa_data(rollout, float(np.std(sums)) or 1.0)
-        return self._data
+            self._rollouts[steps] = rollout, float(np.std(sums)) or 1.0
+        return self._rollouts[steps]
 
-    def robust_critic(self, radius: float = 0.3, reg: float = 3.0, lr: float = 3e-4, **settings: Any) -> Any:
-        """A critic of the victim, smooth in a ball; it does not depend on eps."""
-        asked = (radius, reg, lr, *sorted(settings.items()))
+    def robust_critic(self, radius: float = 0.05, reg: float = 0.3, lr: float = 3e-4, gamma: float = 0.9) -> Any:
+        """A critic of the victim, smooth in a ball; it does not depend on eps. A near horizon tells actions apart."""
+        asked = radius, reg, lr, gamma
         if asked not in self._critics:
             spec, key = self.agent.spec, jax.random.key(self.seed)
             kind: Any = DiscreteCritic if spec.actions.discrete else ActionCritic
-            critic, config = kind.create(spec.obs_shape[0], spec.actions.size, key), SarsaConfig(lr=lr, **settings)
-            fitted = fit_robust_critic(critic, self.data, np.float32(radius), np.float32(reg), key, config)
-            self._critics[asked] = fitted
+            critic = kind.create(spec.obs_shape[0], spec.actions.size, key)
+            ball, weight, rate, discount = (np.asarray(x, np.float32) for x in asked)  # arrays: compiled once
+            data = sarsa_data(*self.rollout(ROLLOUT_STEPS))
+            config = SarsaConfig(lr=rate, gamma=discount)
+            self._critics[asked] = fit_robust_critic(critic, data, ball, weight, key, config)
         return self._critics[asked]
+
+    def worst_critic(self, eps: float, explorations: int = 8, sweeps: int = 400) -> Any:
+        """The worst critic of mechanism 1: unlike a robust one it knows that the attack goes on."""
+        asked = "worst", eps, explorations, sweeps
+        if asked not in self._critics:
+            rollout = self.rollout(WORST_STEPS)
+            fitted = fit_worst_value(self.agent, eps, *rollout, sweeps, self.seed, explorations=explorations)
+            self._critics[asked] = fitted.target
+        return self._critics[asked]
+
+    def teacher(self, kind: str, eps: float, explorations: int) -> Callable[[Any], Any] | None:
+        """What lets a learned attacker start where a worst critic points; None where that has no meaning."""
+        if self.agent.spec.actions.discrete or not _bounded(self.agent):
+            return None
+        critic, ball = self.worst_critic(eps, explorations), Ball(eps, cast(Norm, self.norm))
+        return teacher(self.agent, critic, ball, make_actor(kind), self.seed)
 
 
 Make = Callable[[Workshop, float, Path, dict[str, Any]], Trained]
@@ -84,7 +119,7 @@ class Kind:
     actions: Literal["any", "discrete", "continuous"] = "any"
     on_actions: bool = False
     """Attacks the action, not the observation; eps is then a radius there, for discrete actions a probability."""
-    wants: Literal["", "value critic", "flat observations", "trainer", "given attacker"] = ""
+    wants: Literal["", "value critic", "flat observations", "memoryless", "trainer", "given attacker"] = ""
     after: str = ""
     """Takes over the settings selected for this attack, where it was audited before."""
 
@@ -98,7 +133,9 @@ class Kind:
             return "the agent has no value critic"
         if self.wants == "value critic" and isinstance(agent.critics["value"], RecurrentCritic):
             return "the agent's value critic has a memory, which this attack does not follow"
-        if self.wants == "flat observations" and len(agent.spec.obs_shape) != 1:
+        if self.wants == "memoryless" and not _bounded(agent) and len(agent.spec.obs_shape) == 1:
+            return "it bounds the policy's actions, and this policy has a memory"
+        if self.wants in ("flat observations", "memoryless") and len(agent.spec.obs_shape) != 1:
             return "it learns a critic of flat observations, the agent sees images"
         if self.wants == "trainer" and workshop.train is None:
             return "nothing that trains attackers was given"
@@ -107,6 +144,11 @@ class Kind:
         if self.on_actions and workshop.norm != "linf":
             return "action attacks know the norm linf only"
         return None
+
+
+def _bounded(agent: Agent) -> bool:
+    """Whether the sets of the agent's actions can be found: flat observations, no memory."""
+    return len(agent.spec.obs_shape) == 1 and not isinstance(agent.policy, RecurrentPolicy)
 
 
 def _plain(build: Callable[..., Any]) -> Make:
@@ -123,13 +165,24 @@ def _robust_sarsa(workshop: Workshop, eps: float, folder: Path, settings: dict[s
     return Trained(RobustSarsa(workshop.robust_critic(**rest), maxdiff=weight), [])
 
 
+def _worst_critic(workshop: Workshop, eps: float, folder: Path, settings: dict[str, Any]) -> Trained:
+    critic, agent = workshop.worst_critic(eps, **settings), workshop.agent
+    found = worst_case(agent, critic, eps)(starting_states(agent, workshop.seed, STARTS))
+    return Trained(RobustSarsa(critic), [], float(found.value.mean()) * workshop.rollout(WORST_STEPS)[1])
+
+
 def _action_critic(workshop: Workshop, eps: float, folder: Path, settings: dict[str, Any]) -> Trained:
     return Trained(CriticAction(workshop.robust_critic(**settings)), [])
 
 
 def _learn(kind: str, workshop: Workshop, eps: float, folder: Path, settings: dict[str, Any]) -> Trained:
+    """`guide` in the settings: explorations of the worst critic that teaches the attacker how to begin; `seed`: its."""
     assert workshop.train is not None
-    return workshop.train(kind, workshop.agent, eps, workshop.norm, workshop.seed, folder, settings)
+    rest = dict(settings)
+    explorations, seed = rest.pop("guide", 0), rest.pop("seed", workshop.seed)
+    begun = (folder / "checkpoints").exists()
+    teach = workshop.teacher(kind, eps, explorations) if explorations and not begun else None
+    return workshop.train(kind, workshop.agent, eps, workshop.norm, seed, folder, rest, teach)
 
 
 def _given(workshop: Workshop, eps: float, folder: Path, settings: dict[str, Any]) -> Trained:
@@ -146,6 +199,7 @@ KINDS: dict[str, Kind] = {
     "critic": Kind("gradient", _critic, wants="value critic"),
     "robust-sarsa": Kind("gradient", _robust_sarsa, wants="flat observations"),
     "rs-mad": Kind("gradient", _robust_sarsa, "continuous", wants="flat observations", after="robust-sarsa"),
+    "worst-critic": Kind("gradient", _worst_critic, wants="memoryless"),
     "pgd-10": Kind("gradient", _plain(partial(PGD, steps=10))),
     "pgd-30": Kind("gradient", _plain(partial(PGD, steps=30))),
     "pgd-50": Kind("gradient", _plain(partial(PGD, steps=50, step=0.02))),

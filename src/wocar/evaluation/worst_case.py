@@ -16,6 +16,7 @@ from wocar.evaluation.worst_critic import FIT, GAMMA
 from wocar.mechanisms.config import WocarConfig
 from wocar.mechanisms.worst_set import SetMinimum, set_minimum
 from wocar.mechanisms.worst_value import WorstCritic
+from wocar.types import UserError
 
 
 class Calibration(NamedTuple):
@@ -44,6 +45,29 @@ def worst_case(agent: Agent, critic: Any, eps: float, config: WocarConfig = FIT)
         return set_minimum(policy, frozen, obs, Ball(eps), config, agent.spec.actions)
 
     return lambda z: jax.device_get(minimum(agent.policy, frozen, jnp.asarray(z)))
+
+
+def starting_states(agent: Agent, seed: int, episodes: int) -> np.ndarray:
+    """Normalised observations with which evaluation episodes begin. (episodes, obs)"""
+    env = make_env(agent.spec.id, episodes, seed, stream=EVALUATION_STREAM)
+    obs = env.reset()
+    env.close()
+    return agent.normaliser(obs)
+
+
+def importance(agent: Agent, eps: float, z: np.ndarray) -> np.ndarray:
+    """w(s), the state importance, at normalised observations in units of return: what an attacker could cost there.
+
+    V(s) less the worst critic's minimum over the actions within reach; of a greedy Q policy max Q - min Q. (N,)
+    """
+    obs = jnp.asarray(z)
+    if "worst" in agent.critics:
+        worst = worst_case(agent, agent.critics["worst"], eps)(z).value
+        return np.maximum(np.asarray(agent.critics["value"](obs)) - worst, 0.0) * agent.meta.get("reward_std", 1.0)
+    if agent.spec.actions.discrete and "value" not in agent.critics:
+        q = np.asarray(agent.policy.head(obs))
+        return q.max(axis=-1) - q.min(axis=-1)
+    raise UserError("state importance needs a worst critic or Q values: train a wocar method or dqn")
 
 
 def calibrate(

@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from wocar.evaluation.suites import BUDGET_STEPS, Plan, attack_plan, suite_plan
 from wocar.experiments.attackers import attacker_settings
 from wocar.experiments.presets import EPS
 from wocar.training.adversary import train_attacker
-from wocar.training.run_folder import load_run_agent, provenance
+from wocar.training.run_folder import load_config, load_run_agent, provenance
 from wocar.types import UserError
 
 CURVE_POINTS = 50
@@ -87,17 +87,26 @@ def default_eps(agent: Agent) -> float:
 
 
 def train_for_audit(
-    kind: str, victim: Agent, eps: float, norm: str, seed: int, out: Path, settings: Mapping[str, Any]
+    kind: str,
+    victim: Agent,
+    eps: float,
+    norm: str,
+    seed: int,
+    out: Path,
+    settings: Mapping[str, Any],
+    teach: Callable[[Any], Any] | None = None,
 ) -> Trained:
     """A learned attacker from its folder, or trained there as far as it is not yet."""
     rest = dict(settings)
     steps = rest.pop("steps", BUDGET_STEPS)
-    attack = train_attacker(kind, victim, eps, out, steps, seed, {"norm": norm, **rest})
+    attack = train_attacker(kind, victim, eps, out, steps, seed, {"norm": norm, **rest}, teach=teach)
     return Trained(attack, [round(-value, 2) for value in returns_of_run(out)])
 
 
 def training_return(path: Path) -> float | None:
-    """Mean return of the last tenth of a run folder's training; None where there was none."""
+    """Mean return of the last tenth of a run folder's training; None where there was none, or one under attack."""
+    if (path / "run.json").is_file() and load_config(path).adversary is not None:
+        return None
     curve = returns_of_run(path)
     return float(np.mean(curve[-max(1, len(curve) // 10) :])) if curve else None
 

@@ -17,15 +17,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from wocar.agent import Agent
+from wocar.attacks import MaxDiff, Perturbation
 from wocar.bounds import Ball, action_box, worst_action_in_box
-from wocar.envs import make_env
+from wocar.envs import env_spec, make_env
+from wocar.evaluation.episodes import run_episodes
 from wocar.experiments.bench_dqn import dqn_ratios, dqn_round
 from wocar.files import write_json
-from wocar.networks import DuelingActionCritic, GaussianPolicy
+from wocar.networks import DuelingActionCritic, GaussianPolicy, RunningNormaliser
 from wocar.training.run_folder import provenance
 
-ENV = "Hopper-v4"
-METHODS = ("ppo", "sa-ppo", "wocar-ppo")
+ENV, AUDIT_ENV = "Hopper-v4", "HalfCheetah-v4"
+METHODS = ("ppo", "sa-ppo", "wocar-ppo", "radial-ppo", "atla-ppo", "pa-atla-ppo")
+RECURRENT = ("lstm-ppo", "wocar-lstm-ppo", "atla-lstm-sa-ppo")
+ATTACKERS = ("sa-rl", "pa-ad")
 SB3_SCRIPT = """
 import sys, time
 import gymnasium
@@ -54,30 +59,35 @@ def bare_rate(steps: int, n_envs: int = 16, threads: int = 2) -> float:
     return rate
 
 
-def training(method: str, steps: int) -> dict[str, float]:
-    """A real `wocar train`: steady rate from its metrics, start-up until the first iteration is logged, peak memory."""
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "run"
-        command = [
-            sys.executable,
-            "-m",
-            "wocar",
-            "train",
-            method,
-            "--env",
-            ENV,
-            "--steps",
-            str(steps),
-            "--out",
-            str(out),
-        ]
-        start = time.time()
-        subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
-        rows = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+def training(method: str, steps: int, out: Path, *options: str) -> dict[str, float]:
+    """A real `wocar train`: steady rate from its metrics, start-up until the first iteration is logged, peak memory.
+
+    The rate is that of steps the agent learns from: an adversary's own, where one learns too, are part of their cost.
+    """
+    command = [sys.executable, "-m", "wocar", "train", method, *options, "--steps", str(steps), "--out", str(out)]
+    start = time.time()
+    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+    rows = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
     half = rows[len(rows) // 3]
-    rate = (rows[-1]["steps"] - half["steps"]) / (rows[-1]["time"] - half["time"])
+    learnt = "agent_steps" if "agent_steps" in half else "steps"
+    rate = (rows[-1][learnt] - half[learnt]) / (rows[-1]["time"] - half["time"])
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     return {"rate": rate, "startup": rows[0]["time"] - start, "peak_mb": peak}
+
+
+def audit_seconds(episodes: int = 50) -> dict[str, float]:
+    """Seconds of HalfCheetah episodes, all of one length, without attack and under MaxDiff, compiled before."""
+    spec = env_spec(AUDIT_ENV)
+    policy = GaussianPolicy.create(spec.obs_shape[0], spec.actions.size, jax.random.key(0))
+    agent = Agent(spec, RunningNormaliser.create(spec.obs_shape), policy)
+    seconds = {}
+    for name, attack in {"natural": None, "maxdiff": MaxDiff()}.items():
+        perturb: Any = Perturbation(attack, Ball(0.15), 0) if attack else None
+        for _ in range(2):
+            start = time.perf_counter()
+            run_episodes(agent, episodes, seed=1, perturb=perturb)
+            seconds[f"{name} audit of {episodes} episodes s"] = time.perf_counter() - start
+    return seconds
 
 
 def inner_problems(n: int = 2048) -> dict[str, float]:
@@ -116,6 +126,23 @@ def sb3_rate(steps: int) -> float | None:
     return float(lines[0].split()[1]) if lines else None
 
 
+def ratios_of(measured: dict[str, float]) -> dict[str, float]:
+    """What stays comparable where the machine is noisy."""
+    ratios = {"ppo / simulator": measured["ppo steps/s"] / measured["simulator steps/s"]}
+    for method in METHODS[1:] + RECURRENT:
+        ratios[f"{method} time / ppo time"] = measured["ppo steps/s"] / measured[f"{method} steps/s"]
+    for method in RECURRENT[1:]:
+        ratios[f"{method} time / lstm-ppo time"] = measured["lstm-ppo steps/s"] / measured[f"{method} steps/s"]
+    for method in ATTACKERS:
+        ratios[f"{method} / ppo"] = measured[f"{method} steps/s"] / measured["ppo steps/s"]
+    natural, attacked = (value for name, value in measured.items() if " audit of " in name)
+    ratios["maxdiff audit / natural audit"] = attacked / natural
+    if "sb3 ppo steps/s" in measured:
+        ratios["ppo / sb3 ppo"] = measured["ppo steps/s"] / measured["sb3 ppo steps/s"]
+    ratios |= dqn_ratios(measured)
+    return ratios
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m wocar.experiments.bench", description=__doc__)
     parser.add_argument("--json", type=Path, default=Path("results/bench.json"))
@@ -133,24 +160,22 @@ def main() -> None:
     for k in range(options.rounds):
         print(f"round {k + 1} of {options.rounds}", file=sys.stderr, flush=True)
         note("simulator steps/s", bare_rate(60_000))
-        for method in METHODS:
-            run = training(method, options.steps)
-            note(f"{method} steps/s", run["rate"])
-            note(f"{method} start-up s", run["startup"])
-            note(f"{method} peak MB", run["peak_mb"])
-        for name, value in inner_problems().items():
+        with tempfile.TemporaryDirectory() as folder:
+            for method in METHODS + RECURRENT + ATTACKERS:
+                out = Path(folder)
+                whom = ["--victim", str(out / "ppo")] if method in ATTACKERS else ["--env", ENV]
+                run = training(method, options.steps, out / method, *whom)
+                note(f"{method} steps/s", run["rate"])
+                note(f"{method} start-up s", run["startup"])
+                note(f"{method} peak MB", run["peak_mb"])
+        for name, value in {**inner_problems(), **audit_seconds()}.items():
             note(name, value)
         note("sb3 ppo steps/s", sb3_rate(10_240))
         for name, number in dqn_round(options.dqn_steps).items():
             note(name, number)
 
     measured = {name: statistics.median(values) for name, values in rounds.items()}
-    ratios = {"ppo / simulator": measured["ppo steps/s"] / measured["simulator steps/s"]}
-    for method in METHODS[1:]:
-        ratios[f"{method} time / ppo time"] = measured["ppo steps/s"] / measured[f"{method} steps/s"]
-    if "sb3 ppo steps/s" in measured:
-        ratios["ppo / sb3 ppo"] = measured["ppo steps/s"] / measured["sb3 ppo steps/s"]
-    ratios |= dqn_ratios(measured)
+    ratios = ratios_of(measured)
     for name, value in {**measured, **ratios}.items():
         print(f"{name:40} {value:10.2f}")
     options.json.parent.mkdir(parents=True, exist_ok=True)

@@ -4,10 +4,23 @@ import dataclasses
 from typing import Any
 
 from wocar.envs import atari
-from wocar.mechanisms.config import RobustConfig, WocarConfig
-from wocar.mechanisms.objective import Objective, Vanilla
+from wocar.experiments.baselines import BASELINES, baseline_config
+from wocar.experiments.task_settings import (
+    A2C_GAMES,
+    EPS,
+    LSTM_TASKS,
+    PPO_TASKS,
+    ROBUST_LSTM_TASKS,
+    ROBUST_PPO_TASKS,
+    RUN_TASKS,
+    Settings,
+)
+from wocar.mechanisms.config import RadialConfig, RobustConfig, WocarConfig
+from wocar.mechanisms.objective import Limits, Objective, Vanilla
 from wocar.mechanisms.q_config import RobustQConfig, WocarQConfig
 from wocar.mechanisms.q_objective import QObjective, StateAdversarialQ, VanillaQ
+from wocar.mechanisms.radial import Radial
+from wocar.mechanisms.radial_dqn import RadialQ, RadialQConfig
 from wocar.mechanisms.state_adversarial import StateAdversarial
 from wocar.mechanisms.wocar import Wocar
 from wocar.mechanisms.wocar_dqn import WocarQ
@@ -24,34 +37,19 @@ METHODS: dict[str, str] = {
     "a2c": "advantage actor-critic",
     "lstm-ppo": "PPO with a memory: an LSTM each for policy and value",
     "sa-ppo": "PPO with the state-adversarial regulariser",
+    "sa-ppo-w": "SA-PPO weighed by state importance: wocar-ppo without its worst-attack term",
     "sa-a2c": "A2C with the state-adversarial regulariser",
     "wocar-ppo": "worst-case-aware robust PPO",
+    "wocar-lstm-ppo": "worst-case-aware robust PPO with an LSTM",
     "wocar-a2c": "worst-case-aware robust A2C",
     "dqn": "deep Q-learning, for discrete actions and pixels",
     "sa-dqn": "DQN with the state-adversarial regulariser",
     "wocar-dqn": "worst-case-aware robust DQN",
+    "radial-dqn": "DQN whose worse actions may not look better within bounds; goes on from --init-from AGENT (RADIAL)",
+    **BASELINES,
 }
 PRESETS = ("paper", "reference", "small")
-Settings = dict[str, dict[str, Any]]
 
-RUN_TASKS: Settings = {"Ant": {"steps": 10_000_000}}
-PPO_TASKS: Settings = {
-    "Walker2d": {"policy_lr": 4e-4, "value_lr": 3e-4, "value_clip": True},
-    "HalfCheetah": {"value_lr": 1e-4, "value_clip": True, "init_std": 0.5},
-    "Ant": {"policy_lr": 5e-5, "value_lr": 1e-5, "value_clip": True},
-}
-ROBUST_PPO_TASKS: Settings = {"HalfCheetah": {"policy_lr": 1e-4, "value_lr": 1e-3, "ent_coef": 1e-4}}
-"""Where the published robust configurations differ from the vanilla one in PPO's own settings."""
-LSTM_TASKS: Settings = {
-    "Walker2d": {"policy_lr": 1e-3, "value_lr": 3e-2},
-    "HalfCheetah": {"policy_lr": 3e-3, "value_lr": 3e-3},
-    "Ant": {"policy_lr": 3e-4, "value_lr": 3e-4},
-}
-EPS: dict[str, float] = {
-    **{"Hopper": 0.075, "Walker2d": 0.05, "HalfCheetah": 0.15, "Ant": 0.15},
-    **{"CartPole": 0.3, "LunarLander": 0.2, "GoHomeGrid": 0.2},
-}
-"""l_inf radius in normalised units: the paper's, and ours for small tasks."""
 ROBUST_TASKS: Settings = {"HalfCheetah": {"kappa_reg": 0.03}, "Ant": {"kappa_reg": 0.003}}
 WOCAR_TASKS: Settings = {
     "Ant": {"critic_lr": 3e-5, "kappa_wst": 0.5, "kappa_schedule": "cubic"},
@@ -110,7 +108,19 @@ ATARI_WOCAR: dict[str, Any] = {"bounds": "ibp", "kappa_begin": 1 / 3, "kappa_sch
 ATARI_ROBUST_TASKS: Settings = {"bank_heist": {"kappa_reg": 0.02}, "road_runner": {"kappa_reg": 0.01}}
 
 
-Q_OBJECTIVES: dict[str, Any] = {"sa-dqn": RobustQConfig, "wocar-dqn": WocarQConfig}
+A2C_GAME_ROBUST: dict[str, Any] = {"eps": 1 / 255, "reg_solver": "convex"}
+A2C_GAME_WOCAR: dict[str, Any] = {"bounds": "ibp", "critic_epochs": 1, "critic_minibatches": 1}
+"""Intervals and single steps: convolutions are slow in loops."""
+RADIAL_ATARI: dict[str, Any] = {
+    "learning_rate": 1.25e-4,
+    "batch_size": 128,
+    "buffer_size": 200_000,
+    "target_update_interval": 1_000,
+    "exploration_initial_eps": 0.01,
+    "per_alpha": 0.0,
+}
+RADIAL_EPS: dict[str, Any] = {"eps": 1 / 255, "eps_begin": 1 / 90, "eps_end": 8 / 9}
+Q_OBJECTIVES: dict[str, Any] = {"sa-dqn": RobustQConfig, "wocar-dqn": WocarQConfig, "radial-dqn": RadialQConfig}
 
 
 def default_config(method: str, env: str, preset: str = "paper") -> RunConfig:
@@ -122,24 +132,41 @@ def default_config(method: str, env: str, preset: str = "paper") -> RunConfig:
     task = env.split("-v")[0]
     if method.endswith("dqn"):
         return _dqn_config(method, env, preset)
+    if method in BASELINES:
+        return baseline_config(method, env, preset)
     if preset == "small":
         raise UserError("only DQN on games has a small preset")
+    if atari.parse(env):
+        return _game_config(method, env)
     config = RunConfig(method=method, env=env, algorithm=_algorithm(method, task), robust=_robust(method, task, preset))
     return dataclasses.replace(config, **RUN_TASKS.get(task, {}))
+
+
+def _game_config(method: str, env: str) -> RunConfig:
+    """A2C on Atari games, after Kostrikov's."""
+    if not method.endswith("a2c"):
+        raise UserError(f"{method} has no settings for games; a2c, dqn and theirs do")
+    robust: RobustConfig | None = RobustConfig(**A2C_GAME_ROBUST) if method == "sa-a2c" else None
+    if method == "wocar-a2c":
+        robust = WocarConfig(**A2C_GAME_ROBUST, **A2C_GAME_WOCAR)
+    return RunConfig(method, env, steps=10_000_000, algorithm=A2CConfig(**A2C_GAMES), robust=robust)
 
 
 def _algorithm(method: str, task: str) -> PPOConfig | A2CConfig:
     if method.endswith("a2c"):
         return A2CConfig()
     settings = PPO_TASKS.get(task, {})
-    if method == "lstm-ppo":
-        return RecurrentPPOConfig(**{**settings, **LSTM_TASKS.get(task, {})})
+    if "lstm" in method:
+        robust = ROBUST_LSTM_TASKS.get(task, {}) if method.startswith("wocar-") else {}
+        return RecurrentPPOConfig(**{**settings, **LSTM_TASKS.get(task, {}), **robust})
     robust = ROBUST_PPO_TASKS.get(task, {}) if method.startswith(("sa-", "wocar-")) else {}
     return PPOConfig(**{**settings, **robust})
 
 
 def _robust(method: str, task: str, preset: str) -> RobustConfig | WocarConfig | None:
     settings = {"eps": EPS.get(task, RobustConfig.eps), **ROBUST_TASKS.get(task, {})}
+    if method == "sa-ppo-w":
+        return WocarConfig(**settings, kappa_wst=0.0)
     if method.startswith("sa-"):
         return RobustConfig(**settings)
     if not method.startswith("wocar-"):
@@ -171,6 +198,9 @@ def _atari_config(method: str, env: str, game: str, small: bool) -> RunConfig:
     if kind is WocarQConfig:
         robust |= ATARI_WOCAR
         settings["n_step"] = 1
+    if kind is RadialQConfig:
+        robust = RADIAL_EPS
+        settings |= RADIAL_ATARI
     return RunConfig(
         method=method,
         env=env,
@@ -185,10 +215,13 @@ def make_algorithm(config: RunConfig, spec: EnvSpec) -> Algorithm | DQN:
     if isinstance(config.algorithm, DQNConfig):
         return DQN(config.algorithm, _q_objective(config.robust, spec))
     objective: Objective = Vanilla()
+    limits = _limits(spec)
     if isinstance(config.robust, WocarConfig):
-        objective = Wocar(config.robust, spec.actions, config.algorithm.gamma)
+        objective = Wocar(config.robust, spec.actions, config.algorithm.gamma, limits)
+    elif isinstance(config.robust, RadialConfig):
+        objective = Radial(config.robust, config.algorithm.clip_range)  # type: ignore[union-attr]
     elif config.robust is not None:
-        objective = StateAdversarial(config.robust)  # type: ignore[arg-type]
+        objective = StateAdversarial(config.robust, limits)  # type: ignore[arg-type]
     if isinstance(config.algorithm, A2CConfig):
         return A2C(config.algorithm, objective)
     if isinstance(config.algorithm, RecurrentPPOConfig):
@@ -196,8 +229,15 @@ def make_algorithm(config: RunConfig, spec: EnvSpec) -> Algorithm | DQN:
     return PPO(config.algorithm, objective)
 
 
+def _limits(spec: EnvSpec) -> Limits:
+    """Pixels are shown as numbers between 0 and 1."""
+    return (0.0, 1.0) if len(spec.obs_shape) == 3 else None
+
+
 def _q_objective(robust: Any, spec: EnvSpec) -> QObjective:
-    limits = (0.0, 1.0) if len(spec.obs_shape) == 3 else None
+    limits = _limits(spec)
     if isinstance(robust, WocarQConfig):
         return WocarQ(robust, spec.actions, limits)
+    if isinstance(robust, RadialQConfig):
+        return RadialQ(robust, limits)
     return VanillaQ() if robust is None else StateAdversarialQ(robust, limits)

@@ -50,3 +50,17 @@ class WocarConfig(RobustConfig):
     """Past transitions the worst critic also learns from; 0: only those of the iteration."""
     search_steps: int = 10
     """Descent steps to the worst action."""
+
+
+@dataclass(frozen=True)
+class RadialConfig:
+    eps: float = 0.075
+    """Radius of the ball in which observations (after the normaliser) may be moved."""
+    eps_begin: float = 0.25
+    """Share of training after which eps grows from 0 ..."""
+    eps_end: float = 0.75
+    """... and that at which it is whole."""
+    eps_schedule: Kind = "exponential"
+    norm: Literal["linf", "l2"] = "linf"
+    radial_weight: float = 0.5
+    """Share of the loss at the least favourable policy within the bounds; the rest is PPO's own."""

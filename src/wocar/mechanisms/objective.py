@@ -8,6 +8,8 @@ import jax.numpy as jnp
 from wocar.types import Batch
 
 Info = dict[str, jax.Array]
+Limits = tuple[float, float] | None
+"""What an observation can be; the ball is cut to it."""
 
 
 class Objective(Protocol):
@@ -54,3 +56,8 @@ class Vanilla(NamedTuple):
 
 def standardise(x: jax.Array) -> jax.Array:
     return (x - x.mean()) / (x.std() + 1e-8)
+
+
+def clipped_surrogate(ratio: jax.Array, advantages: jax.Array, clip_range: float) -> jax.Array:
+    """PPO's: min(ρA, clip(ρ, 1-c, 1+c)A), of the ratio ρ = π(a|s) / π_old(a|s). (N,)"""
+    return jnp.minimum(ratio * advantages, jnp.clip(ratio, 1 - clip_range, 1 + clip_range) * advantages)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from wocar.bounds import Ball, ascend_in_ball, network_bounds
 from wocar.mechanisms.config import RobustConfig
-from wocar.mechanisms.objective import Info, standardise
+from wocar.mechanisms.objective import Info, Limits, standardise
 from wocar.mechanisms.state_reg import policy_distance, policy_distance_bound, state_regularisation
 from wocar.schedules import Schedule
 from wocar.types import Array, Batch
@@ -17,6 +17,7 @@ class StateAdversarial(NamedTuple):
     """Mechanism 3 alone, every state of equal importance: SA-PPO, SA-A2C."""
 
     config: RobustConfig
+    limits: Limits = None
 
     @property
     def critics(self) -> int:
@@ -27,7 +28,7 @@ class StateAdversarial(NamedTuple):
 
     def ball(self, progress: jax.Array) -> Ball:
         cfg = self.config
-        return Ball(Schedule(cfg.eps, "linear", 0.0, cfg.eps_ramp)(progress), cfg.norm)
+        return Ball(Schedule(cfg.eps, "linear", 0.0, cfg.eps_ramp)(progress), cfg.norm, *(self.limits or (None, None)))
 
     def fit(
         self, extra: Any, policy: Any, batch: Batch, key: jax.Array, progress: jax.Array

@@ -38,10 +38,16 @@ def gaussian_distance_bound(mean: Array, lower: Array, upper: Array, log_std: Ar
 def categorical_distance_bound(logits: Array, lower: Array, upper: Array) -> jax.Array:
     """An upper bound of KL(π(s) || π(s~)) over logits within [lower, upper]: each log-probability at its least. (N,)"""
     log_p = jax.nn.log_softmax(logits)
-    n = logits.shape[-1]
-    others = jnp.where(jnp.eye(n, dtype=bool), lower[..., None], upper[..., None, :])
-    least = lower - jax.nn.logsumexp(others, axis=-1)
-    return jnp.sum(jnp.exp(log_p) * (log_p - least), axis=-1)
+    return jnp.sum(jnp.exp(log_p) * (log_p - extreme_log_probs(lower, upper)), axis=-1)
+
+
+def extreme_log_probs(own: Array, others: Array) -> jax.Array:
+    """Each action's log-probability with its own logit from `own` and every other's from `others`. (N, actions)
+
+    own = lower, others = upper: the least within the bounds; the other way round: the greatest.
+    """
+    logits = jnp.where(jnp.eye(own.shape[-1], dtype=bool), own[..., None], others[..., None, :])
+    return own - jax.nn.logsumexp(logits, axis=-1)
 
 
 def state_regularisation(distance: Array, importance: Array) -> jax.Array:

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from wocar.bounds import Ball
 from wocar.mechanisms.config import WocarConfig
-from wocar.mechanisms.objective import Info
+from wocar.mechanisms.objective import Info, Limits
 from wocar.mechanisms.replay import Replay
 from wocar.mechanisms.state_adversarial import StateAdversarial
 from wocar.mechanisms.state_reg import state_importance
@@ -41,6 +41,7 @@ class Wocar(NamedTuple):
     config: WocarConfig
     actions: ActionSpace
     gamma: float
+    limits: Limits = None
 
     @property
     def critics(self) -> int:
@@ -48,7 +49,7 @@ class Wocar(NamedTuple):
 
     @property
     def regulariser(self) -> StateAdversarial:
-        return StateAdversarial(self.config)
+        return StateAdversarial(self.config, self.limits)
 
     def init(self, critic: Any, obs_shape: tuple[int, ...]) -> WocarState:
         size = None if self.actions.discrete else self.actions.size
@@ -70,7 +71,8 @@ class Wocar(NamedTuple):
             replay = replay.insert(batch, actions, jax.random.fold_in(key, 2))
             past = replay.sample(n // 2, batch.notes["reward_scale"][0], jax.random.fold_in(key, 3))
             states = jnp.concatenate([states, past.next_obs])
-        found = set_minimum(policy, extra.worst, states, self.set_ball(progress), cfg, self.actions)
+        acting = policy.onward(batch.obs, ends)
+        found = set_minimum(acting, extra.worst, states, self.set_ball(progress), cfg, self.actions)
         here, at_ends, at_past = jnp.split(found.value, [n, n + len(ends)])
         next_minimum = follow(here, batch.last, ends, at_ends)
 
@@ -115,7 +117,7 @@ class Wocar(NamedTuple):
         """The ball of the action sets: the scheduled one, unless a radius of its own was given."""
         if self.config.bound_eps is None:
             return self.regulariser.ball(progress)
-        return Ball(jnp.float32(self.config.bound_eps), self.config.norm)
+        return Ball(jnp.float32(self.config.bound_eps), self.config.norm, *(self.limits or (None, None)))
 
 
 def report(found: SetMinimum, w: jax.Array, loss: jax.Array) -> Info:

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from wocar.mechanisms.objective import Info
+from wocar.mechanisms.objective import Info, Limits
 from wocar.mechanisms.q_config import WocarQConfig
-from wocar.mechanisms.q_objective import Base, Limits, QBatch, QNet, StateAdversarialQ
+from wocar.mechanisms.q_objective import Base, QBatch, QNet, StateAdversarialQ
 from wocar.mechanisms.state_reg import state_importance
 from wocar.mechanisms.worst_policy import mixed_values
 from wocar.mechanisms.worst_set import set_minimum

@@ -30,6 +30,9 @@ class Policy(Protocol):
 
     def held(self, state: Any) -> Self: ...
 
+    def onward(self, obs: jax.Array, rows: jax.Array) -> Self:
+        """As it acts at the rows of a batch, followed by those after some of them; one without memory as ever."""
+
 
 class GaussianPolicy(eqx.Module):
     """N(mu(s), diag sigma^2) with a state-independent log sigma; actions are neither squashed nor clipped."""
@@ -60,6 +63,9 @@ class GaussianPolicy(eqx.Module):
     def held(self, state: Any) -> Self:
         return self
 
+    def onward(self, obs: jax.Array, rows: jax.Array) -> Self:
+        return self
+
 
 class CategoricalPolicy(eqx.Module):
     """softmax(logits(s)) over discrete actions."""
@@ -85,6 +91,9 @@ class CategoricalPolicy(eqx.Module):
         return categorical_entropy(self.head(obs))
 
     def held(self, state: Any) -> Self:
+        return self
+
+    def onward(self, obs: jax.Array, rows: jax.Array) -> Self:
         return self
 
 
@@ -117,6 +126,9 @@ class SquashedPolicy(eqx.Module):
     mode = head
 
     def held(self, state: Any) -> Self:
+        return self
+
+    def onward(self, obs: jax.Array, rows: jax.Array) -> Self:
         return self
 
 

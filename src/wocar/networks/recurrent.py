@@ -170,13 +170,36 @@ class Moments(eqx.Module):
         return gaussian_entropy(self.log_std, len(obs))
 
 
+class HeldNetwork(eqx.Module):
+    """The network with its state held still, one for each row of a batch: observations to outputs."""
+
+    network: RecurrentNetwork
+    state: LSTMState
+
+    def __call__(self, obs: jax.Array) -> jax.Array:
+        return self.network.step(obs, self.state)[0]
+
+    def take(self, rows: Array) -> "HeldNetwork":
+        return HeldNetwork(self.network, LSTMState(*(x[rows] for x in self.state)))
+
+
 class HeldPolicy(Moments):
     """The policy with its state held still: a search for a perturbation compares what could be shown at one moment."""
 
     state: LSTMState
 
+    @property
+    def network(self) -> HeldNetwork:
+        return HeldNetwork(self.policy.network, self.state)
+
     def head(self, obs: jax.Array) -> jax.Array:
-        return self.policy.step(obs, self.state)[0]
+        return self.network(obs)
+
+    def onward(self, obs: jax.Array, rows: jax.Array) -> "HeldPolicy":
+        """For its own rows, followed by what some of them remember once they have seen `obs`."""
+        before = self.network.take(rows).state
+        after = self.policy.step(obs[rows], before)[1]
+        return HeldPolicy(self.policy, LSTMState(*map(jnp.concatenate, zip(self.state, after, strict=True))))
 
 
 class RecurrentCritic(eqx.Module):

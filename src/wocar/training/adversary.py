@@ -2,9 +2,11 @@
 
 import dataclasses
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 
 from wocar.agent import Agent
@@ -14,12 +16,16 @@ from wocar.files import tree_arrays
 from wocar.mechanisms.objective import Vanilla
 from wocar.training.adversary_env import AdversaryEnv, adversary_spec
 from wocar.training.config import ATTACKS, AttackConfig, RunConfig
+from wocar.training.learner import Learner
 from wocar.training.loop import make_envs, train
 from wocar.training.ppo import PPO, PPOConfig
-from wocar.types import UserError, VectorEnv
+from wocar.types import EnvSpec, UserError, VectorEnv
+
+Teach = Callable[[Any], Any]
+"""A policy at its start to one that knows something already."""
 
 
-def train_adversary(config: RunConfig, victim: Agent) -> Agent:
+def train_adversary(config: RunConfig, victim: Agent, teach: Teach | None = None) -> Agent:
     """Run or resume the training that `config` and its `attack` describe; returns the adversary as an agent."""
     attack, ppo = config.attack, config.algorithm
     if attack is None or not isinstance(ppo, PPOConfig):
@@ -33,7 +39,8 @@ def train_adversary(config: RunConfig, victim: Agent) -> Agent:
     def make(config: RunConfig, segment: int) -> VectorEnv:
         return AdversaryEnv(victim, make_envs(config, segment), actor, ball)
 
-    return train(config, PPO(ppo, Vanilla()), adversary_spec(victim.spec, actor), make)
+    algorithm: Any = PPO(ppo, Vanilla())
+    return train(config, _Taught(algorithm, teach) if teach else algorithm, adversary_spec(victim.spec, actor), make)
 
 
 def train_attacker(
@@ -45,6 +52,7 @@ def train_attacker(
     seed: int = 0,
     settings: dict[str, Any] | None = None,
     resume: bool = True,
+    teach: Teach | None = None,
 ) -> LearnedAttack:
     """Train "sa-rl" or "pa-ad" against the victim in the folder `out`, or go on there; returns the attack.
 
@@ -64,7 +72,19 @@ def train_attacker(
         attack=ATTACKS[kind](**{"victim": Path(victim.meta.get("method", "agent")), "eps": eps, **own}),
     )
     config.check()
-    return learned_attack(train_adversary(config, victim), victim.spec)
+    return learned_attack(train_adversary(config, victim, teach), victim.spec)
+
+
+class _Taught:
+    """An algorithm whose policy is taught before it learns by itself."""
+
+    def __init__(self, algorithm: PPO, teach: Teach) -> None:
+        self._algorithm, self._teach = algorithm, teach
+        self.update = algorithm.update
+
+    def init(self, spec: EnvSpec, key: jax.Array) -> Learner:
+        learner = self._algorithm.init(spec, key)
+        return learner._replace(policy=self._teach(learner.policy))
 
 
 def digest(victim: Agent) -> str:

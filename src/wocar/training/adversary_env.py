@@ -12,28 +12,53 @@ from wocar.agent import Agent
 from wocar.attacks.learned import Actor, Direction, Displacement, softmax_pull_back
 from wocar.bounds import Ball
 from wocar.networks.host_gradient import host_vjp
-from wocar.networks.recurrent import reset_state
+from wocar.networks.recurrent import LSTMState, reset_state
 from wocar.types import EnvSpec, Step, UserError, VectorEnv
 
 Show = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """Clean normalised observations (B, obs) and the adversary's actions to what the victim sees."""
 
 
+class Screen:
+    """What stands between an adversary and a victim: an actor, and the ball that it may not leave."""
+
+    def __init__(self, actor: Actor, ball: Ball, victim: Agent) -> None:
+        self.actor, self.ball = actor, ball
+        self.face(victim)
+
+    def face(self, victim: Agent) -> None:
+        self._victim, self._on_host = victim, host_show(self.actor, victim.policy, self.ball)
+
+    def __call__(self, z: np.ndarray, actions: np.ndarray, memory: Any) -> np.ndarray:
+        """What the victim with this memory sees in the place of its clean z."""
+        if self._on_host is not None:
+            return self._on_host(z, actions)
+        view = self._victim.held(memory)
+        return np.asarray(_move(self.actor, view, self.ball, jnp.asarray(z), jnp.asarray(actions)))
+
+
 class AdversaryEnv:
     """Observation: the victim's clean z. Action: the actor's. Reward: minus the victim's. Ends are those of `env`.
 
-    The victim acts deterministically on what it is shown, its normaliser frozen; a recurrent victim's state is kept
-    here and zeroed where an episode opens.
+    The victim acts on what it is shown, its normaliser frozen: without chance, or by samples where `rng` is given. A
+    recurrent victim's state is kept here and zeroed where an episode opens.
     """
 
-    def __init__(self, victim: Agent, env: VectorEnv, actor: Actor, ball: Ball) -> None:
+    def __init__(
+        self, victim: Agent, env: VectorEnv, actor: Actor, ball: Ball, rng: np.random.Generator | None = None
+    ) -> None:
         ours, theirs = ((s.obs_shape, s.actions.size, s.actions.discrete) for s in (victim.spec, env.spec))
         if ours != theirs:
             raise UserError(f"{env.spec.id} shows and takes other arrays than the victim's {victim.spec.id}")
         self.n, self.spec = env.n, adversary_spec(victim.spec, actor)
-        self._victim, self._env, self._actor, self._ball = victim, env, actor, ball
-        self._on_host = host_show(actor, victim.policy, ball)
+        self._victim, self._env, self._rng = victim, env, rng
+        self._screen = Screen(actor, ball, victim)
         self._all = np.arange(self.n, dtype=np.int32)
+
+    def face(self, victim: Agent) -> None:
+        """Another victim, or the same after it has learnt, in episodes that go on."""
+        self._victim = victim
+        self._screen.face(victim)
 
     def reset(self) -> np.ndarray:
         self._z = self._victim.normaliser(self._env.reset())
@@ -44,24 +69,23 @@ class AdversaryEnv:
         ids = self._all if ids is None else ids
         every = np.zeros((self.n, *actions.shape[1:]), actions.dtype)  # of all environments: one shape to compile
         every[ids] = actions
-        taken, state = self._victim.step(self._shown(every), self._state)
+        taken, state = self._victim.step(self._screen(self._z, every, self._state), self._state, self._rng)
         step = self._env.step(taken[ids], ids)
         z = self._victim.normaliser(step.obs)
         self._z[ids] = z
-        if state is not None:
-            moved = np.isin(self._all, ids)[:, None]
-            state = jax.tree.map(lambda new, old: np.where(moved, new, old), state, self._state)
-            self._state = reset_state(state, ids[step.is_reset])
+        self._state = reset_state(put_rows(self._state, state, ids), ids[step.is_reset])
         return step._replace(obs=z, rewards=-step.rewards)
 
     def close(self) -> None:
         self._env.close()
 
-    def _shown(self, actions: np.ndarray) -> np.ndarray:
-        if self._on_host is not None:
-            return self._on_host(self._z, actions)
-        view = self._victim.held(self._state)
-        return np.asarray(_move(self._actor, view, self._ball, jnp.asarray(self._z), jnp.asarray(actions)))
+
+def put_rows(old: Any, new: Any, rows: np.ndarray) -> Any:
+    """A memory on the host with these rows from another; None where there is no memory."""
+    if old is None:
+        return None
+    chosen = np.isin(np.arange(len(old.h)), rows)[:, None]
+    return LSTMState(*(np.where(chosen, fresh, kept) for fresh, kept in zip(new, old, strict=True)))
 
 
 def adversary_spec(victim: EnvSpec, actor: Actor) -> EnvSpec:

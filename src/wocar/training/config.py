@@ -8,8 +8,9 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
-from wocar.mechanisms.config import RobustConfig, WocarConfig
+from wocar.mechanisms.config import RadialConfig, RobustConfig, WocarConfig
 from wocar.mechanisms.q_config import RobustQConfig, WocarQConfig
+from wocar.mechanisms.radial_dqn import RadialQConfig
 from wocar.training.a2c import A2CConfig
 from wocar.training.dqn import DQNConfig
 from wocar.training.ppo import PPOConfig
@@ -20,8 +21,10 @@ ALGORITHMS: dict[str, Any] = {"ppo": PPOConfig, "a2c": A2CConfig, "recurrent-ppo
 OBJECTIVES: dict[str, Any] = {
     "state-adversarial": RobustConfig,
     "wocar": WocarConfig,
+    "radial": RadialConfig,
     "state-adversarial-q": RobustQConfig,
     "wocar-q": WocarQConfig,
+    "radial-q": RadialQConfig,
 }
 COUNTS = ("steps", "checkpoint_every", "threads", "n_envs", "n_steps", "policy_epochs", "value_epochs", "chunk")
 ROBUST_COUNTS = ("reg_steps", "search_steps", "critic_epochs", "critic_minibatches")
@@ -29,9 +32,9 @@ ATTACK_COUNTS = ("pgd_steps",)
 DQN_COUNTS = ("train_freq", "batch_size", "buffer_size", "target_update_interval", "n_step")
 DQN_SHARES = (
     *("tau", "exploration_fraction", "exploration_initial_eps", "exploration_final_eps", "per_alpha", "per_beta"),
-    *("eps_begin", "eps_end", "kappa_begin"),
+    *("eps_begin", "eps_end", "kappa_begin", "radial_weight"),
 )
-SIZES = ("init_std", "clip_range", "max_grad_norm")
+SIZES = ("init_std", "clip_range", "max_grad_norm", "adversary_clip_range")
 RANGES: list[tuple[tuple[str, ...], float, float, str]] = [
     (COUNTS + ROBUST_COUNTS + ATTACK_COUNTS + DQN_COUNTS, 1, sys.maxsize, "be positive"),
     (SIZES, sys.float_info.min, sys.float_info.max, "be positive"),
@@ -46,6 +49,10 @@ RANGES: list[tuple[tuple[str, ...], float, float, str]] = [
             "kappa_wst",
             "critic_lr",
             "reg_lead",
+            "adversary_eps",
+            "adversary_policy_lr",
+            "adversary_value_lr",
+            "adversary_ent_coef",
         ),
         0,
         sys.float_info.max,
@@ -79,6 +86,25 @@ class DirectorConfig(AttackConfig):
     """Steps of PGD, eps / 10 each."""
 
 
+def attack_meta(kind: str, attack: AttackConfig) -> dict[str, Any]:
+    """What an adversary's file says of it, so that it can be loaded as an attack."""
+    return {"attack": kind, **vars(attack), "victim": str(attack.victim)}
+
+
+@dataclass(frozen=True)
+class AdversaryConfig:
+    """An adversary that learns beside the agent and attacks it meanwhile. All else is as the agent's."""
+
+    adversary_kind: Annotated[Literal["sa-rl", "pa-ad"], tyro.conf.Suppress] = "sa-rl"
+    adversary_eps: float = 0.075
+    """Radius of the ball in which it moves the agent's observations, from the first step on."""
+    adversary_norm: Literal["linf", "l2"] = "linf"
+    adversary_policy_lr: float = 1e-3
+    adversary_value_lr: float = 1e-4
+    adversary_ent_coef: float = 0.0
+    adversary_clip_range: float = 0.2
+
+
 ATTACKS: dict[str, Any] = {"sa-rl": AttackConfig, "pa-ad": DirectorConfig}
 
 
@@ -98,15 +124,18 @@ class RunConfig:
     """Go on from the last checkpoint in the folder."""
     checkpoint_every: int = 100_000
     """Steps between checkpoints. Environments start anew there, so that a resumed run equals an uninterrupted one."""
+    keep_checkpoints: bool = False
+    """Keep every checkpoint, not the last two only: to look at the agent as it was during training."""
     threads: int = 2
     """Threads that step the environments."""
     algorithm: RecurrentPPOConfig | PPOConfig | A2CConfig | DQNConfig = PPOConfig()  # noqa: RUF009
-    robust: WocarConfig | RobustConfig | WocarQConfig | RobustQConfig | None = None
+    robust: WocarConfig | RobustConfig | RadialConfig | WocarQConfig | RobustQConfig | RadialQConfig | None = None
     attack: DirectorConfig | AttackConfig | None = None
+    adversary: AdversaryConfig | None = None
 
     def check(self) -> None:
         """A UserError where a number cannot be meant."""
-        parts = [self, self.algorithm, self.robust, self.attack]
+        parts = [self, self.algorithm, self.robust, self.attack, self.adversary]
         options = {name: value for part in parts if part for name, value in vars(part).items()}
         for names, low, high, words in RANGES:
             for name in names:
@@ -115,10 +144,10 @@ class RunConfig:
         if min(self.algorithm.hidden, default=1) <= 0:
             raise UserError(f"--hidden must be positive, not {self.algorithm.hidden}")
         self._check_kinds()
-        blocks = self.batch_steps // getattr(self.algorithm, "block", 1)
+        blocks = self.rollout_steps // getattr(self.algorithm, "block", 1)
         count = getattr(self.algorithm, "minibatches", 1)
         if not 0 < count <= blocks:
-            what = "n_envs * n_steps" if blocks == self.batch_steps else "n_envs"
+            what = "n_envs * n_steps" if blocks == self.rollout_steps else "n_envs"
             raise UserError(f"--minibatches must lie between 1 and {what} = {blocks}, not {count}")
 
     def _check_kinds(self) -> None:
@@ -126,8 +155,8 @@ class RunConfig:
         if self.attack and self.algorithm.normalise_obs:
             raise UserError("--normalise-obs is not for attackers: they see what the victim's normaliser gives")
         if isinstance(self.algorithm, RecurrentPPOConfig):
-            if self.robust:
-                raise UserError("an LSTM learns without a robust objective so far: use its method without one")
+            if getattr(self.robust, "critic_replay", 0):
+                raise UserError("--critic-replay is not for an LSTM: what it remembered then is not kept")
             if len(self.algorithm.hidden) != 1:
                 raise UserError(f"--hidden must be one number for an LSTM, not {self.algorithm.hidden}")
         if isinstance(self.algorithm, DQNConfig):
@@ -145,8 +174,14 @@ class RunConfig:
             raise UserError("--n-step must be 1 for the worst critic: more steps would not be the worst attack's")
 
     @property
-    def batch_steps(self) -> int:
+    def rollout_steps(self) -> int:
+        """Environment steps that the agent learns from in an iteration."""
         return self.algorithm.n_envs * self.algorithm.n_steps
+
+    @property
+    def batch_steps(self) -> int:
+        """Environment steps of an iteration: an adversary that learns too takes as many as the agent."""
+        return self.rollout_steps * (2 if self.adversary else 1)
 
     @property
     def iterations(self) -> int:
@@ -180,7 +215,9 @@ def from_json(data: dict[str, Any], out: Path) -> RunConfig:
         objective = OBJECTIVES[robust.pop("kind")](**robust) if robust else None
         attack = dict(data["attack"]) if data.get("attack") else None
         attacker = ATTACKS[attack.pop("kind")](Path(attack.pop("victim")), **attack) if attack else None
-        rest = {k: v for k, v in data.items() if k not in ("algorithm", "robust", "attack", "out")}
-        return RunConfig(**rest, out=out, resume=True, algorithm=kind(**algorithm), robust=objective, attack=attacker)
+        rival = AdversaryConfig(**data["adversary"]) if data.get("adversary") else None
+        rest = {k: v for k, v in data.items() if k not in ("algorithm", "robust", "attack", "adversary", "out")}
+        parts = {"algorithm": kind(**algorithm), "robust": objective, "attack": attacker, "adversary": rival}
+        return RunConfig(**rest, out=out, resume=True, **parts)
     except (KeyError, TypeError, ValueError) as error:
         raise UserError(f"{out / 'run.json'} is damaged or of another version: {error}") from error

@@ -64,10 +64,12 @@ def create_worst_critic(spec: EnvSpec, key: jax.Array, hidden: tuple[int, ...], 
     kind: Any = DiscreteCritic if spec.actions.discrete else DuelingActionCritic
     if count == 0:
         return None
-    size = vector_size(spec)
-    if count == 1:
-        return kind.create(size, spec.actions.size, key, hidden)
-    return TwinCritic(*(kind.create(size, spec.actions.size, k, hidden) for k in jax.random.split(key)))
+    keys = [key] if count == 1 else list(jax.random.split(key))
+    if len(spec.obs_shape) == 3 and spec.actions.discrete:
+        critics = [DiscreteCritic(cnn(spec.obs_shape, spec.actions.size, k, **SMALL_CNN)) for k in keys]
+    else:
+        critics = [kind.create(vector_size(spec), spec.actions.size, k, hidden) for k in keys]
+    return critics[0] if count == 1 else TwinCritic(*critics)
 
 
 def make_batch(learner: Learner, rollout: Transitions, gamma: float, gae_lambda: float) -> Batch:

@@ -12,7 +12,8 @@ import numpy as np
 
 from wocar.agent import Agent
 from wocar.envs import make_env
-from wocar.training.config import RunConfig
+from wocar.training.alternating import Alternating
+from wocar.training.config import RunConfig, attack_meta
 from wocar.training.curves import Curves
 from wocar.training.dqn import DQN
 from wocar.training.off_policy import OffPolicy
@@ -28,9 +29,8 @@ HUGE = 1e20
 
 def make_envs(config: RunConfig, segment: int) -> VectorEnv:
     """The environments of one segment of a run, with seeds of their own."""
-    return make_env(
-        config.env, config.algorithm.n_envs, config.seed, segment, config.threads, training=config.attack is None
-    )
+    count = config.algorithm.n_envs * (2 if config.adversary else 1)
+    return make_env(config.env, count, config.seed, segment, config.threads, training=config.attack is None)
 
 
 def train(
@@ -49,9 +49,11 @@ def train(
         folder.close()
 
 
-def make_worker(config: RunConfig, algorithm: Algorithm | DQN, spec: EnvSpec) -> Worker:
+def make_worker(config: RunConfig, algorithm: Any, spec: EnvSpec) -> Worker:
     if isinstance(algorithm, DQN):
         return OffPolicy(config, algorithm, spec)
+    if config.adversary is not None:
+        return Alternating(config, algorithm, spec)
     return OnPolicy(config, algorithm, spec)
 
 
@@ -85,10 +87,12 @@ class _Run:
         agent, config = self.worker.agent(), self.config
         meta: dict[str, Any] = {"method": config.method, "seed": config.seed}
         meta |= {"steps": self.iteration * config.batch_steps, **agent.meta}
+        if config.adversary is not None:
+            meta["eps"] = config.adversary.adversary_eps
         if config.robust is not None:
             meta["eps"] = config.robust.eps
         if config.attack is not None:
-            meta |= {"attack": config.method, **vars(config.attack), "victim": str(config.attack.victim)}
+            meta |= attack_meta(config.method, config.attack)
         agent.meta = meta
         return agent
 

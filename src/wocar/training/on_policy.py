@@ -9,7 +9,7 @@ import numpy as np
 
 from wocar.agent import Agent
 from wocar.networks import Normaliser, PixelNormaliser, RunningNormaliser
-from wocar.rollout import Collector
+from wocar.rollout import Collector, Rollout
 from wocar.training.config import RunConfig
 from wocar.training.dqn import DQNConfig
 from wocar.training.learner import Learner, forget
@@ -27,9 +27,12 @@ class Algorithm(Protocol):
 
 
 class OnPolicy:
-    def __init__(self, config: RunConfig, algorithm: Algorithm, spec: EnvSpec) -> None:
+    def __init__(self, config: RunConfig, algorithm: Algorithm, spec: EnvSpec, stream: int = 0) -> None:
+        """Learners of one run that must not share chance have a stream each."""
         self.config, self.algorithm, self.spec = config, algorithm, spec
         self.key = jax.random.key(config.seed)
+        if stream:
+            self.key = jax.random.fold_in(self.key, 2**31 + stream)
         self.learner = algorithm.init(spec, self.key)
         self.normaliser: Normaliser = PixelNormaliser()
         if len(spec.obs_shape) != 3 or config.attack is not None:  # an attacker sees what is normalised already
@@ -42,11 +45,10 @@ class OnPolicy:
         self.collector = Collector(env, rng)
 
     def iterate(self, iteration: int) -> Iteration:
-        agent = Agent(self.spec, self.normaliser, self.learner.policy)
         cfg = self.config.algorithm
         assert not isinstance(cfg, DQNConfig)
         with np.errstate(over="ignore", invalid="ignore"):  # divergence is found by the loop
-            rollout = self.collector.collect(agent, cfg.n_steps)
+            rollout = self.collect(cfg.n_steps)
         if cfg.normalise_obs and isinstance(self.normaliser, RunningNormaliser):
             self.normaliser = self.normaliser.update(rollout.seen)
         transitions = rollout.transitions
@@ -59,6 +61,9 @@ class OnPolicy:
         learner = forget(self.learner, rollout.begins)
         self.learner, info = self.algorithm.update(learner, transitions, key, progress)
         return Iteration(rollout.episode_returns, rollout.episode_lengths, info, {"policy": self.learner.policy})
+
+    def collect(self, steps: int) -> Rollout:
+        return self.collector.collect(Agent(self.spec, self.normaliser, self.learner.policy), steps)
 
     def agent(self) -> Agent:
         critics = {"value": self.learner.value, **getattr(self.learner.extra, "critics", {})}

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from wocar.mechanisms.objective import Info, Objective
+from wocar.mechanisms.objective import Info, Objective, clipped_surrogate
 from wocar.training.learner import (
     Learner,
     apply_gradient,
@@ -50,6 +50,11 @@ class PPOConfig:
         """Steps of an environment that no minibatch tears apart."""
         return 1
 
+    @property
+    def critic_hidden(self) -> tuple[int, ...]:
+        """Hidden layers of a worst critic."""
+        return self.hidden
+
 
 class PPO:
     def __init__(self, config: PPOConfig, objective: Objective) -> None:
@@ -60,7 +65,7 @@ class PPO:
     def init(self, spec: EnvSpec, key: jax.Array) -> Learner:
         cfg = self.config
         policy, value = self.networks(spec, jax.random.fold_in(key, 0))
-        critic = create_worst_critic(spec, jax.random.fold_in(key, 1), cfg.hidden, self.objective.critics)
+        critic = create_worst_critic(spec, jax.random.fold_in(key, 1), cfg.critic_hidden, self.objective.critics)
         extra = self.objective.init(critic, spec.obs_shape)
         return Learner(policy, value, self._init_opt(policy), self._init_opt(value), extra, self.memory(policy, value))
 
@@ -159,7 +164,7 @@ def ppo_loss(
     """-mean min(ρA, clip(ρ, 1-c, 1+c)A) - ent_coef * entropy."""
     log_prob = policy.log_prob(batch.obs, batch.actions)
     ratio = jnp.exp(log_prob - batch.log_prob)
-    surrogate = jnp.minimum(ratio * advantages, jnp.clip(ratio, 1 - clip_range, 1 + clip_range) * advantages)
+    surrogate = clipped_surrogate(ratio, advantages, clip_range)
     entropy = policy.entropy(batch.obs).mean()
     info = {
         "policy_loss": -surrogate.mean(),

@@ -6,11 +6,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from wocar.mechanisms.objective import Objective, Vanilla
 from wocar.networks import HeldPolicy, LSTMState, Moments, RecurrentCritic, RecurrentNetwork, RecurrentPolicy
 from wocar.training.learner import Learner, assemble_batch, flatten, vector_size
 from wocar.training.ppo import PPO, PPOConfig
-from wocar.types import Batch, EnvSpec, Transitions, UserError
+from wocar.types import Batch, EnvSpec, Transitions
 
 
 @dataclass(frozen=True)
@@ -28,6 +27,11 @@ class RecurrentPPOConfig(PPOConfig):
     def block(self) -> int:
         return self.n_steps
 
+    @property
+    def critic_hidden(self) -> tuple[int, ...]:
+        """It has no memory: a state's worst value is asked of the state."""
+        return self.hidden * 2
+
 
 class Unrolled(Moments):
     """A policy along the sequences of one batch: it knows its heads there, and nowhere else."""
@@ -42,11 +46,6 @@ class RecurrentPPO(PPO):
     """Policy and value have an LSTM each. Every sequence starts from the state recorded there, which is data."""
 
     config: RecurrentPPOConfig
-
-    def __init__(self, config: RecurrentPPOConfig, objective: Objective) -> None:
-        if not isinstance(objective, Vanilla):
-            raise UserError("an LSTM learns without a robust objective so far: use its method without one")
-        super().__init__(config, objective)
 
     def networks(self, spec: EnvSpec, key: jax.Array) -> tuple[Any, Any]:
         size, (units,) = vector_size(spec), self.config.hidden

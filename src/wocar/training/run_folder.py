@@ -36,10 +36,12 @@ class RunFolder:
         self.path = path
         self.metrics_file = path / "metrics.jsonl"
         self._lock: IO[str] | None = None
+        self._keep = False
 
     def open(self, config: RunConfig) -> None:
         """Take the folder for this run: a new one, or on --resume the one that holds it."""
         self._refuse_taken(config)
+        self._keep = config.keep_checkpoints
         with one_line_errors("write", self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock = open(self.path / ".lock", "w")  # noqa: SIM115  held until the process ends
@@ -72,12 +74,12 @@ class RunFolder:
             self._lock.close()
 
     def save_checkpoint(self, iteration: int, agent: Agent, state: Any, data: dict[str, Any]) -> None:
-        """Agent and learner state after an iteration; the previous checkpoint is kept."""
+        """Agent and learner state after an iteration; the previous checkpoint is kept, or all are."""
         with atomic_directory(self.path / "checkpoints" / f"{iteration:07d}") as folder:
             agent.write(folder)
             digest = write_arrays(folder / "learner.safetensors", tree_arrays(state))
             write_json(folder / "learner.json", {"iteration": iteration, "sha256": digest, **data})
-        for old in self.checkpoints()[:-2]:
+        for old in [] if self._keep else self.checkpoints()[:-2]:
             with one_line_errors("remove", old):
                 for file in old.iterdir():
                     file.unlink()

@@ -1,0 +1,124 @@
+"""wocar record AGENT [--attack NAME] [--eps X] [--seed N] [--steps N] --out CLIP.gif"""
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import tyro
+
+from wocar.agent import Agent
+from wocar.attacks.learned import learned_attack
+from wocar.cli.options import parse, say
+from wocar.envs.render import RenderedEnv, make_rendered
+from wocar.evaluation.recorded import Moment, attack_by_name, episode
+from wocar.evaluation.worst_case import importance
+from wocar.experiments.api import default_eps, load
+from wocar.report.clips import FPS, bars, beside, check_target, picture_of, pixels, write_clip, write_pair
+from wocar.report.groups import method_label
+from wocar.report.words import attack_label, eps_text, number
+from wocar.types import UserError
+
+
+@dataclass(frozen=True)
+class RecordOptions:
+    agent: Annotated[Path, tyro.conf.Positional]
+    """A run folder, an agent folder, or a file from elsewhere (Stable-Baselines3 zip, published .model)."""
+    out: Path = Path("clip.gif")
+    """A name that ends in .gif, or in .mp4 where ffmpeg is installed."""
+    attack: str = "none"
+    """An attack by name (`wocar audit`), or the folder of a trained attacker."""
+    eps: float | None = None
+    """Radius of the ball; by default that of the agent's training or of the paper."""
+    norm: Literal["linf", "l2"] = "linf"
+    seed: int = 1234
+    steps: int = 500
+    """Of the episode, at most."""
+    env: str | None = None
+    """For files that do not tell: the environment's id."""
+    importance: bool = False
+    """In the place of the episode a picture (.png) of its most and its least important states, by w(s)."""
+
+
+def main(argv: list[str]) -> int:
+    about = "An episode of an agent as GIF or MP4, the perturbation drawn beside it."
+    options: RecordOptions = parse(RecordOptions, argv, "record", about)
+    check_target(options.out, (".png",) if options.importance else (".gif", ".mp4"))
+    if options.steps <= 0:
+        raise UserError(f"--steps must be positive, not {options.steps}")
+    agent = load(options.agent, options.env)
+    eps = default_eps(agent) if options.eps is None else options.eps
+    if not 0 <= eps < float("inf"):
+        raise UserError(f"--eps must not be negative, not {eps}")
+    rendered = make_rendered(agent.spec.id, options.seed)
+    if options.importance:
+        return _states(options, argv, agent, rendered, eps)
+    attack = _attack(options, agent, eps)
+    eps = eps if attack is not None else 0.0
+    every = max(1, round(rendered.fps / FPS))
+    moments = episode(agent, rendered, attack, eps, options.norm, options.seed, options.steps)
+    last = next(moments)
+    frames = [_drawn(last, agent, _name(options), eps)]
+    for last in moments:
+        if last.step % every == 0:
+            frames.append(_drawn(last, agent, _name(options), eps))
+    if last.step % every:
+        frames.append(_drawn(last, agent, _name(options), eps))
+    told = {
+        "env": agent.spec.id,
+        "method": method_label(str(agent.meta.get("method", options.agent.stem))),
+        "attack": _name(options),
+        "eps": eps,
+        "seed": options.seed,
+        "steps": last.step,
+        "return": last.total,
+        "command": shlex.join(["wocar", "record", *argv]),
+    }
+    write_clip(options.out, frames, told, min(rendered.fps, FPS))
+    say(f"{options.out}: {last.step} steps, return {last.total:.1f}, {options.out.stat().st_size / 1e6:.1f} MB")
+    return 0
+
+
+def _states(options: RecordOptions, argv: list[str], agent: Agent, rendered: RenderedEnv, eps: float) -> int:
+    """Both ends of w(s) among the states of one episode without attack."""
+    moments = list(episode(agent, rendered, None, 0.0, options.norm, options.seed, options.steps))
+    weights = importance(agent, eps, np.stack([moment.z for moment in moments]))
+    high, low = int(np.argmax(weights)), int(np.argmin(weights))
+    pictures = [picture_of(moments[i].frame, moments[i].z) for i in (high, low)]
+    words = [f"{name} w(s), {weights[i]:.3g}, at step {i}" for name, i in (("highest", high), ("lowest", low))]
+    told = {
+        "env": agent.spec.id,
+        "method": method_label(str(agent.meta.get("method", options.agent.stem))),
+        "picture": f"states of the {words[0]} (left), and of the {words[1]} (right)",
+        "command": shlex.join(["wocar", "record", *argv]),
+    }
+    write_pair(options.out, pictures, words, told)
+    say(f"{options.out}: {words[0]}; {words[1]}")
+    return 0
+
+
+def _attack(options: RecordOptions, agent: Agent, eps: float) -> Any:
+    folder = Path(options.attack)
+    if folder.is_dir():
+        return learned_attack(load(folder), agent.spec)
+    return attack_by_name(options.attack, agent, eps, options.norm, options.seed)
+
+
+def _name(options: RecordOptions) -> str:
+    return Path(options.attack).name
+
+
+def _drawn(moment: Moment, agent: Agent, attack: str, eps: float) -> np.ndarray:
+    method = method_label(str(agent.meta.get("method", "agent")))
+    under = "no attack" if eps == 0 else f"{attack_label(attack)}, eps {eps_text(eps)}"
+    lines = [f"{method} on {agent.spec.id}", under, f"step {moment.step}, return {number(moment.total)}"]
+    if moment.frame is None:
+        return pixels(_picture(moment.z), _picture(moment.shown), eps, [", ".join(lines)])
+    change = (moment.shown - moment.z).ravel() / (eps or 1.0)
+    return beside(moment.frame, bars(change, moment.frame.shape[0], lines))
+
+
+def _picture(z: np.ndarray) -> np.ndarray:
+    """The newest frame of a stack (frames, height, width), brightness from 0 to 1."""
+    return np.asarray(z[-1] if z.shape[0] <= z.shape[-1] else z[..., -1], np.float32)

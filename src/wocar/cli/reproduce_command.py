@@ -1,0 +1,113 @@
+"""wocar reproduce TARGET [--scale smoke|small|paper] [--dry-run] [--out DIR] [--jobs N] [--ray ADDRESS|local]"""
+
+import os
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+
+from wocar.cli import report_command, worker
+from wocar.cli.options import parse, say
+from wocar.cli.plan_display import PlanDisplay, listing
+from wocar.experiments.local import LocalExecutor
+from wocar.experiments.plan import Plan
+from wocar.experiments.schedule import Executor, Result, carry_out
+from wocar.experiments.targets import TARGETS, make_plan
+from wocar.experiments.tasks import TaskFolder
+from wocar.files import one_line_errors, read_json, write_json
+from wocar.types import UserError
+
+
+@dataclass(frozen=True)
+class ReproduceOptions:
+    target: Annotated[str, tyro.conf.Positional]
+    """A table or figure; `wocar reproduce` alone lists them."""
+    scale: Literal["smoke", "small", "paper"] = "small"
+    """smoke: seconds, a test; small: one evening on two cores; paper: as published."""
+    dry_run: bool = False
+    """Show the plan and how long it takes; run nothing."""
+    out: Path = Path("runs/reproduce")
+    """Folder of all plans: they share what they have in common, and what is there is not computed again."""
+    jobs: int | None = None
+    """Tasks at a time; by default one for each core."""
+    ray: str | None = None
+    """Run on a Ray cluster: its address, or local."""
+    envs: str | None = None
+    """Only these environments, separated by commas."""
+    methods: str | None = None
+    """Only these methods, separated by commas."""
+    seeds: int | None = None
+    """Agents of each row, in the place of the scale's number."""
+
+
+def main(argv: list[str]) -> int:
+    if not argv or argv[0] in ("-h", "--help"):
+        listed = "\n".join(f"  {name:24} {text}" for name, (text, _, _) in TARGETS.items())
+        print(
+            f"usage: wocar reproduce TARGET [options]\n\n{listed}\n\nwocar reproduce TARGET --help shows the options."
+        )
+        return 0 if argv else 2
+    about = "A table or figure of the paper: trainings, audits and the page, as far as they are not there."
+    options: ReproduceOptions = parse(ReproduceOptions, argv, "reproduce", about)
+    if options.jobs is not None and options.jobs <= 0:
+        raise UserError(f"--jobs must be positive, not {options.jobs}")
+    if options.ray and options.jobs and options.ray != "local":
+        raise UserError("--jobs is for this machine: a cluster has the places it has")
+    envs, methods = (text.split(",") if text else None for text in (options.envs, options.methods))
+    plan = make_plan(options.target, options.scale, envs, methods, options.seeds)
+    if not plan.tasks and not plan.missing:
+        raise UserError("nothing to do: no row of this target is among the --envs and --methods asked for")
+    jobs = options.jobs or os.cpu_count() or 1
+    if options.dry_run:
+        print(listing(plan, options.out, jobs))
+        return 0
+    with one_line_errors("write", options.out):
+        folder = plan.write(options.out, shlex.join(["wocar", "reproduce", *argv]))
+    for missing in plan.missing:
+        say(f"{missing.row.method} on {missing.row.env}: {missing.why}")
+    with PlanDisplay(len(plan.tasks)) as display:
+        result = carry_out(plan.tasks, options.out, _executor(options, plan, jobs), display)
+    _draw(plan, folder, result)
+    return _verdict(plan, result)
+
+
+def _executor(options: ReproduceOptions, plan: Plan, jobs: int) -> Executor:
+    if options.ray is None:
+        return LocalExecutor(options.out, jobs, plan.scale.tasks_each)
+    from wocar.experiments.cluster import RayExecutor
+
+    address = None if options.ray == "local" else options.ray
+    return RayExecutor(options.out, address, options.jobs, plan.scale.tasks_each, worker.run)
+
+
+def _draw(plan: Plan, folder: Path, result: Result) -> None:
+    """The page, its tables and figures, unless they show all this already."""
+    shown = {"done": sorted(task.key for task in result.done), "missing": [str(m) for m in plan.missing]}
+    shown |= {"failed": sorted(result.failed), "labels": list(plan.labels)}
+    drawn = folder / "drawn.json"
+    if not result.done:
+        say("nothing is there to be drawn")
+    elif drawn.is_file() and read_json(drawn) == shown and (folder / "report.html").is_file():
+        print(f"{folder / 'report.html'} is up to date")
+    else:
+        report_command.main(draw_words(folder))
+        write_json(drawn, shown)
+
+
+def draw_words(folder: Path) -> list[str]:
+    """What `wocar report` is told to draw a plan's page."""
+    files = ["--out", folder / "report.html", "--figures", folder / "figures", "--tables", folder / "tables"]
+    return [str(word) for word in (folder, *files)]
+
+
+def _verdict(plan: Plan, result: Result) -> int:
+    for title, why in result.failed.items():
+        say(f"failed: {title}: {why}")
+    if result.failed:
+        folders = {task.title: TaskFolder(Path(task.folder)).log for task in plan.tasks}
+        say(
+            f"{len(result.failed)} failed, {len(result.left_out)} could not follow; logs: {folders[min(result.failed)]}"
+        )
+    return 1 if result.failed else 0

@@ -1,0 +1,77 @@
+"""Tables as Markdown, CSV and LaTeX; the numbers of a chart as CSV."""
+
+import csv
+import io
+
+from wocar.report.model import Cell, Chart, Table
+
+LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\^{}", "±": r"$\pm$", "γ": r"$\gamma$"}
+LATEX |= {sign: f"\\{sign}" for sign in "&%$#_{}"}
+
+
+def markdown(table: Table) -> str:
+    """The worst of a row in bold, the paper's numbers in brackets."""
+    lines = [f"## {table.title}", "", table.about, "", _pipes(table.headings)]
+    lines.append("|---|" + "---:|" * (len(table.headings) - 1))
+    lines += [_pipes([_words(cell) for cell in row]) for row in table.rows]
+    return "\n".join(lines) + "\n"
+
+
+def csv_text(table: Table) -> str:
+    """Every cell as the number itself, with interval and the paper's number in columns of their own where there are."""
+    rows = [[cell.text if cell.value is None else repr(cell.value) for cell in row] for row in table.rows]
+    headings = list(table.headings)
+    for name in ("note", "published"):
+        for k, heading in enumerate(table.headings):
+            if any(getattr(row[k], name) for row in table.rows):
+                headings.append(f"{heading}: {'interval' if name == 'note' else 'paper'}")
+                for row, cells in zip(rows, table.rows, strict=True):
+                    row.append(getattr(cells[k], name))
+    return _csv([headings, *rows])
+
+
+def latex(table: Table) -> str:
+    """A tabular for the booktabs package."""
+    lines = [rf"% {table.title}", rf"\begin{{tabular}}{{l{'r' * (len(table.headings) - 1)}}}", r"\toprule"]
+    lines += [" & ".join(map(_tex, table.headings)) + r" \\", r"\midrule"]
+    for row in table.rows:
+        lines.append(" & ".join(rf"\textbf{{{_tex(c.text)}}}" if c.worst else _tex(c.text) for c in row) + r" \\")
+        for name, size in (("note", r"\scriptsize"), ("published", r"\scriptsize paper")):
+            if any(getattr(cell, name) for cell in row):
+                notes = [f"{{{size} {_tex(text)}}}" if (text := getattr(cell, name)) else "" for cell in row]
+                lines.append(" & ".join(notes) + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+
+
+def chart_csv(chart: Chart) -> str:
+    """One row for each point of each series."""
+    rows: list[list[object]] = [["series", chart.x or "category", chart.y, "low", "high"]]
+    for s in chart.series:
+        for k, (x, y) in enumerate(zip(s.x, s.y, strict=True)):
+            at = chart.categories[int(x)] if chart.categories else f"{x:.6g}"
+            rows.append([s.label, at, *("" if v is None else f"{v:.6g}" for v in (y, *_ends(s.low, s.high, k)))])
+    return _csv(rows)
+
+
+def _ends(low: object, high: object, k: int) -> tuple[float | None, float | None]:
+    return (low[k], high[k]) if low and high else (None, None)  # type: ignore[index]
+
+
+def _words(cell: Cell) -> str:
+    text = f"**{cell.text}**" if cell.worst else cell.text
+    note = f" ({cell.note})" if cell.note else ""
+    return f"{text}{note}" + (f" [paper: {cell.published}]" if cell.published else "")
+
+
+def _pipes(words: list[str]) -> str:
+    return "| " + " | ".join(word.replace("|", "\\|") for word in words) + " |"
+
+
+def _tex(text: str) -> str:
+    return "".join(LATEX.get(sign, sign) for sign in text)
+
+
+def _csv(rows: list[list[object]] | list[list[str]]) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    return out.getvalue()

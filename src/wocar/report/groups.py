@@ -1,0 +1,254 @@
+"""Who belongs together: agents of one method with the same settings on one task, which differ in their seed."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from wocar.report.sources import Audit, Estimated, Run, Sources, read_run
+
+Row = dict[str, Any]
+"""A row of an audit, as docs/audit.md explains it."""
+OWN = {"seed", "out", "threads", "checkpoint_every", "keep_checkpoints", "resume", "kind", "method", "env", "victim"}
+"""Settings that make no variant of a method."""
+SEED = re.compile(r"[-_]?(seed|s)[-_]?\d+$")
+
+
+class Radius(NamedTuple):
+    norm: str
+    eps: float
+
+
+@dataclass
+class Member:
+    """One agent: its training where that is known, and all that was measured of it."""
+
+    env: str
+    method: str
+    seed: int | None
+    settings: dict[str, Any]
+    name: str
+    """Of its folder or file."""
+    run: Run | None = None
+    audits: list[Audit] = field(default_factory=list)
+    estimates: list[Estimated] = field(default_factory=list)
+    during: list[Audit] = field(default_factory=list)
+    """Audits of its checkpoints."""
+    estimates_during: list[Estimated] = field(default_factory=list)
+
+    @property
+    def variant(self) -> str | None:
+        """As a plan names it; None where nobody has."""
+        return self.run.row[1] if self.run and self.run.row else None
+
+    @property
+    def command(self) -> str:
+        """How it was trained."""
+        return str(self.run.data.get("command", "")) if self.run else ""
+
+    @property
+    def audited(self) -> list[str]:
+        """How it was audited: commands, or the files where none is written."""
+        return [str(audit.data.get("command") or audit.file) for audit in self.audits]
+
+    def rows(self, radius: Radius | None) -> dict[str, Row]:
+        """Attack to row at a radius, the natural return among them; of several audits the one with most episodes."""
+        found: dict[str, Row] = {}
+        for audit in self.audits:
+            for point in audit.data.get("curve", [audit.data]):
+                for attack, row in point["attacks"].items():
+                    here = row["eps"] == 0 or Radius(audit.data.get("norm", "linf"), row["eps"]) == radius
+                    if here and row["episodes"] >= found.get(attack, row)["episodes"]:
+                        found[attack] = row
+        return found
+
+    def radii(self) -> list[Radius]:
+        points = [(a, point) for a in self.audits for point in a.data.get("curve", [a.data])]
+        rows = [(a.data.get("norm", "linf"), row["eps"]) for a, point in points for row in point["attacks"].values()]
+        return list(dict.fromkeys(Radius(norm, eps) for norm, eps in rows if eps > 0))
+
+    def worst(self, radius: Radius | None) -> tuple[str, Row] | None:
+        """The attack with the lowest mean on the episodes of selection, and its row on fresh ones."""
+        rows = self.rows(radius)
+        if not rows:
+            return None
+        name = min(rows, key=lambda attack: (rows[attack].get("select") or rows[attack])["mean"])
+        return name, rows[name]
+
+
+@dataclass(frozen=True)
+class Group:
+    env: str
+    method: str
+    variant: str
+    members: list[Member]
+
+    @property
+    def label(self) -> str:
+        return method_label(self.method, self.variant)
+
+    @property
+    def task(self) -> str:
+        """The name in the paper: without version and number of frames."""
+        return re.sub(r"(-stack\d+)?-v\d+$", "", self.env)
+
+    def values(self, attack: str, radius: Radius | None) -> list[float]:
+        """Mean return of each agent that met the attack; "worst" is each agent's own worst."""
+        if attack == "worst":
+            return [found[1]["mean"] for m in self.members if (found := m.worst(radius))]
+        return [rows[attack]["mean"] for m in self.members if attack in (rows := m.rows(radius))]
+
+
+def method_label(method: str, variant: str = "") -> str:
+    """wocar-ppo to WocaR-PPO; names that are not methods stay as they are."""
+    known = re.fullmatch(r"([a-z]+-)*(ppo|a2c|dqn)", method)
+    label = method.upper().replace("WOCAR", "WocaR") if known else method
+    return f"{label}, {variant}" if variant else label
+
+
+def grouped(sources: Sources) -> list[Group]:
+    """Agents by task, method and settings; the variant with most agents goes by the method's bare name."""
+    families: dict[tuple[str, str], list[Member]] = {}
+    for member in members(sources):
+        families.setdefault((member.env, member.method), []).append(member)
+    groups = []
+    for (env, method), family in families.items():
+        variants: dict[str, list[Member]] = {}
+        unnamed = [member for member in family if member.variant is None]
+        names = iter(_variants(unnamed) if unnamed else [])
+        for member in family:
+            variant = next(names) if member.variant is None else member.variant
+            variants.setdefault(variant, []).append(member)
+        groups += [Group(env, method, variant, found) for variant, found in variants.items()]
+    return sorted(groups, key=lambda g: (g.env, _rank(g.method), g.method, g.variant != "", g.variant))
+
+
+def members(sources: Sources) -> list[Member]:
+    """Every agent once, with its run, audits and estimates; attackers are not among them."""
+    found: dict[str, Member] = {}
+    for run in sources.runs:
+        if not run.config.get("attack"):
+            found[_identity(run.path)] = _from_run(run)
+    for audit in sources.audits:
+        past = _checkpointed(found, audit)
+        (past.during if past else _found(found, audit).audits).append(audit)
+    for estimated in sources.estimates:
+        past = _checkpointed(found, estimated)
+        (past.estimates_during if past else _found(found, estimated).estimates).append(estimated)
+    return list(found.values())
+
+
+def _checkpointed(found: dict[str, Member], result: Audit | Estimated) -> Member | None:
+    """The member of which a result looks at a checkpoint, not at the agent that came of it."""
+    named = Path(str(result.data.get("agent", "")))
+    return found.get(_identity(named.parents[1])) if named.parent.name == "checkpoints" else None
+
+
+def _found(found: dict[str, Member], result: Audit | Estimated) -> Member:
+    """The member that a result is about: the one with its weights, that of its run folder, or a new one."""
+    meta, digest = result.data.get("meta", {}), result.data.get("agent_sha256")
+    for member in found.values():
+        if digest and any(digest == audit.data.get("agent_sha256") for audit in member.audits):
+            return member
+    named = Path(str(result.data.get("agent", "")))
+    for place in (result.file.with_suffix(""), result.file.parent, named):
+        key = _identity(place)
+        if key not in found and (run := _run(place)):
+            found[key] = _from_run(run)
+        if key in found and _agrees(found[key], meta):
+            return found[key]
+    settings = {"steps": _round(meta["steps"])} if "steps" in meta else {}
+    method = str(meta.get("method") or named.stem or result.file.stem)
+    new = Member(str(result.data.get("env", "?")), method, meta.get("seed"), settings, result.file.stem)
+    return found.setdefault(f"{_identity(named)} {digest or result.file}", new)
+
+
+def _run(path: Path) -> Run | None:
+    """The training of an agent, where its folder still exists."""
+    run = read_run(path) if (path / "run.json").is_file() else None
+    return None if run and run.config.get("attack") else run
+
+
+def _agrees(member: Member, meta: dict[str, Any]) -> bool:
+    """Whether the folder still holds the agent of a result, not a later one."""
+    method = member.run.config["method"] if member.run else member.method
+    return meta.get("method", method) == method and meta.get("seed", member.seed) == member.seed
+
+
+def _from_run(run: Run) -> Member:
+    config = run.config
+    flat = {k: v for k, v in config.items() if not isinstance(v, dict)}
+    for part in config.values():
+        flat |= part if isinstance(part, dict) else {}
+    settings = {k: str(v) for k, v in flat.items() if k not in OWN and k != "steps"}
+    settings["steps"] = _round(config.get("steps", 0))
+    method = run.row[0] if run.row else str(config["method"])
+    return Member(str(config["env"]), method, config.get("seed"), settings, run.path.name, run)
+
+
+def _identity(path: Path) -> str:
+    """An agent folder inside a run folder is that run's."""
+    path = path.resolve()
+    return str(path.parent if path.name == "agent" else path)
+
+
+def _variants(family: list[Member]) -> list[str]:
+    """For each member the settings in which it departs from the commonest; "" for those that do not."""
+    common = set.intersection(*(set(member.settings) for member in family))
+    chosen = {key: [member.settings[key] for member in family] for key in sorted(common)}
+    varying = {key: values for key, values in chosen.items() if len(set(values)) > 1}
+    rows = [tuple(values[i] for values in varying.values()) for i in range(len(family))]
+    counts = Counter(rows)
+    plain = min(range(len(family)), key=lambda i: (-counts[rows[i]], len(family[i].command) or 10**6))
+    named = [
+        ", ".join(
+            _words(key, value) for key, value, usual in zip(varying, row, rows[plain], strict=True) if value != usual
+        )
+        for row in rows
+    ]
+    return _told_apart(family, named)
+
+
+def _told_apart(family: list[Member], variants: list[str]) -> list[str]:
+    """Two agents of one seed in one variant differ in something unknown: their names tell them apart."""
+    stems = [SEED.sub("", member.name) for member in family]
+    rows = list(zip(variants, stems, strict=True))
+    seeds = Counter((variant, member.seed) for variant, member in zip(variants, family, strict=True))
+    clashing = {variant for (variant, _), n in seeds.items() if n > 1}
+    sizes = Counter(rows)
+    usual = {
+        variant: min((r for r in rows if r[0] == variant), key=lambda r: (-sizes[r], len(r[1]))) for variant in clashing
+    }
+    return [
+        " ".join(filter(None, (row[0], f"[{row[1]}]"))) if row[0] in clashing and row != usual[row[0]] else row[0]
+        for row in rows
+    ]
+
+
+def _words(key: str, value: str) -> str:
+    return f"{value} steps" if key == "steps" else f"{key}={value}"
+
+
+def _round(steps: int) -> str:
+    """Two digits: trainings end with a whole iteration, a little after the steps asked for."""
+    rounded = float(f"{steps:.1e}")
+    for size, letter in ((1e6, "M"), (1e3, "k")):
+        if rounded >= size:
+            return f"{rounded / size:g}{letter}"
+    return f"{rounded:g}"
+
+
+def _rank(method: str) -> int:
+    """Vanilla methods first, WocaR last, as in the paper's tables."""
+    return ("sa-" in method) + 2 * ("atla" in method) + 3 * ("radial" in method) + 4 * ("wocar" in method)
+
+
+def environments(groups: Iterable[Group]) -> list[str]:
+    return list(dict.fromkeys(group.env for group in groups))
+
+
+def audit_commands(groups: Iterable[Group]) -> list[str]:
+    """How the agents were audited, each command once."""
+    return list(dict.fromkeys(command for group in groups for m in group.members for command in m.audited))

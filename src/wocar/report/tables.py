@@ -1,0 +1,191 @@
+"""Tables of one task: methods and attacks with intervals, the median agent as in the paper; and what was run."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from wocar.evaluation.seeds import estimate, median, median_agent
+from wocar.report.groups import Group, Radius, Row, audit_commands
+from wocar.report.model import Cell, Published, Table
+from wocar.report.sources import Run
+from wocar.report.words import attack_label, number, plus_minus, radius_text, slug
+
+
+def attacks_of(groups: Sequence[Group], radius: Radius | None) -> list[str]:
+    """Attacks that somebody met, in the order of the audits; no attack first."""
+    names = [attack for g in groups for m in g.members for attack in m.rows(radius)]
+    return sorted(dict.fromkeys(names), key=lambda name: name != "none")
+
+
+def main_radius(groups: Sequence[Group], published: Sequence[Published]) -> list[Radius]:
+    """Radii of the audits of one task, the one to look at first in front: the paper's, else the commonest."""
+    counts = Counter(radius for g in groups for m in g.members for radius in m.radii())
+    paper = {p.eps for p in published if p.label.startswith("tab:") and p.task == groups[0].task}
+    return sorted(counts, key=lambda r: (not any(math.isclose(r.eps, e, rel_tol=1e-3) for e in paper), -counts[r]))
+
+
+def results_table(
+    groups: Sequence[Group],
+    radius: Radius | None,
+    published: Sequence[Published],
+    missing: Sequence[dict[str, str]] = (),
+) -> Table:
+    """Median over seeds with its interval for each method and attack, the worst marked, the paper's beside."""
+    groups = [g for g in groups if g.values("worst", radius)]
+    attacks = attacks_of(groups, radius)
+    rows = []
+    for group in groups:
+        cells = {attack: _over_seeds(group, attack, radius, published) for attack in attacks}
+        met = {a: float(np.median(group.values(a, radius))) for a in attacks if group.values(a, radius)}
+        lowest = min(met, key=lambda a: met[a])
+        if len(met) > 1:
+            cells[lowest] = Cell(*_but_worst(cells[lowest]), worst=True)
+        worst = _over_seeds(group, "worst", radius, published)
+        natural, attacked = group.values("none", radius), float(np.median(group.values("worst", radius)))
+        kept = attacked / float(np.median(natural)) if natural and np.median(natural) > 0 else None
+        share = Cell("" if kept is None else f"{kept:.0%}", kept)
+        n = len(group.values("worst", radius))
+        rows.append([Cell(group.label), *cells.values(), worst, share, Cell(str(n), n)])
+    for row in missing:
+        absent = Group(row["env"], row["method"], row["variant"], [])
+        beside = [Cell("", None, "", paper_text(absent, attack, radius, published)) for attack in (*attacks, "worst")]
+        rows.append([Cell(absent.label), *beside, Cell(""), Cell("none", 0, row["why"])])
+    about = (
+        f"Mean return of {_episodes(groups, radius)}, median over seeds; below it a 95 % interval, by bootstrap over "
+        "seeds, or over episodes of a single seed. The lowest return of a row is marked. Worst: each agent under the "
+        "attack that was worst on episodes of selection. Paper: mean ± standard deviation as printed there."
+    )
+    headings = ["method", *map(attack_label, attacks), "worst", "kept", "seeds"]
+    env = groups[0].env if groups else ""
+    return Table(
+        f"results-{env}-{slug(radius)}", f"{env}, {radius_text(radius)}", about, headings, rows, audit_commands(groups)
+    )
+
+
+def _episodes(groups: Sequence[Group], radius: Radius | None) -> str:
+    """How many episodes the numbers of a table are means of."""
+    counts = sorted({row["episodes"] for g in groups for m in g.members for row in m.rows(radius).values()})
+    words = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}" if counts else "no"
+    return f"{words} episode{'' if counts == [1] else 's'}"
+
+
+def _over_seeds(group: Group, attack: str, radius: Radius | None, published: Sequence[Published]) -> Cell:
+    values = group.values(attack, radius)
+    if not values:
+        return Cell("", None, published=paper_text(group, attack, radius, published))
+    found = estimate([np.array(values)], median)
+    low, high = found.low, found.high
+    if len(values) == 1:
+        low, high = only_row(group, attack, radius)["interval"]
+    note = f"{number(low)} .. {number(high)}"
+    if attack == "worst":
+        names = Counter(m_worst[0] for m in group.members if (m_worst := m.worst(radius)))
+        note = f"{note}, {attack_label(names.most_common(1)[0][0])}"
+    return Cell(number(found.value), found.value, note, paper_text(group, attack, radius, published))
+
+
+def only_row(group: Group, attack: str, radius: Radius | None) -> Row:
+    """Of a group of which one agent met the attack."""
+    for member in group.members:
+        rows, worst = member.rows(radius), member.worst(radius)
+        if attack == "worst" and worst:
+            return worst[1]
+        if attack in rows:
+            return rows[attack]
+    raise KeyError(attack)
+
+
+def _but_worst(cell: Cell) -> tuple[str, float | None, str, str]:
+    return cell.text, cell.value, cell.note, cell.published
+
+
+def paper_numbers(
+    published: Sequence[Published], task: str, method: str, variant: str, radius: Radius | None
+) -> dict[str, Published]:
+    """Attack to the paper's number for this method at this radius; of several tables the first that has it."""
+    found: dict[str, Published] = {}
+    for p in published:
+        if p.label == "efficiency":
+            continue
+        same = (p.task, p.method, p.variant) == (task, method, variant)
+        near = p.eps == 0 or (
+            radius is not None and radius.norm == "linf" and math.isclose(p.eps, radius.eps, rel_tol=1e-3)
+        )
+        if same and near:
+            found.setdefault(p.attack, p)
+    return found
+
+
+def paper_text(group: Group, attack: str, radius: Radius | None, published: Sequence[Published]) -> str:
+    tables = [p for p in published if not p.label.startswith("fig:")]
+    found = paper_numbers(tables, group.task, group.method, group.variant, radius)
+    if attack == "worst" and len(found) > 1:
+        lowest = min(found.values(), key=lambda p: p.mean)
+        return f"{plus_minus(lowest.mean, lowest.std)}, {attack_label(lowest.attack)}"
+    return plus_minus(found[attack].mean, found[attack].std) if attack in found else ""
+
+
+def median_agents_table(groups: Sequence[Group], radius: Radius | None, published: Sequence[Published]) -> Table:
+    """The paper's way: of N agents the median one under its worst attack, mean ± std over its episodes."""
+    groups = [g for g in groups if g.values("worst", radius)]
+    attacks = attacks_of(groups, radius)
+    rows = []
+    for group in groups:
+        audited = [m for m in group.members if m.worst(radius)]
+        chosen = audited[median_agent(np.array(group.values("worst", radius)))]
+        found, worst = chosen.rows(radius), chosen.worst(radius)
+        cells = []
+        for attack in attacks:
+            row = found.get(attack)
+            text = plus_minus(row["mean"], row["std"]) if row else ""
+            beside = paper_text(group, attack, radius, published)
+            cells.append(
+                Cell(text, row["mean"] if row else None, "", beside, bool(row and worst and attack == worst[0]))
+            )
+        seed = "" if chosen.seed is None else str(chosen.seed)
+        rows.append([Cell(group.label), *cells, Cell(seed, chosen.seed), Cell(str(len(audited)), len(audited))])
+    about = (
+        "As the paper reports: of N agents the one whose return under its worst attack is the median (of two the "
+        "lower), mean ± standard deviation over its episodes."
+    )
+    headings = ["method", *map(attack_label, attacks), "seed", "of N"]
+    env = groups[0].env if groups else ""
+    title = f"{env}, {radius_text(radius)}: the median agent"
+    return Table(f"median-agent-{env}-{slug(radius)}", title, about, headings, rows, audit_commands(groups))
+
+
+def runs_table(groups: Sequence[Group], attackers: Sequence[Run]) -> Table:
+    """What was trained, how, in which versions and on which machine."""
+    made: dict[str, str] = {}
+    rows = []
+    for g in groups:
+        for m in g.members:
+            data = m.run.data if m.run else (m.audits or m.estimates)[0].data
+            rows.append(_run_row(g.label, m.env, m.seed, m.settings.get("steps", ""), m.run, m.command, data, made))
+    for run in attackers:
+        label, steps = f"{run.config['method']} (attacker)", f"{run.config.get('steps', 0):g}"
+        command = str(run.data.get("command", ""))
+        rows.append(_run_row(label, run.config["env"], run.config.get("seed"), steps, run, command, run.data, made))
+    about = "; ".join([f"made with {letter}: {words}" for words, letter in made.items()])
+    headings = ["method", "task", "seed", "steps", "hours", "made with", "command"]
+    return Table("runs", "Agents", f"{about}.", headings, rows, [])
+
+
+def _run_row(
+    label: str, env: str, seed: int | None, steps: str, run: Run | None, command: str, data: Row, made: dict[str, str]
+) -> list[Cell]:
+    """`made` collects versions and machines under the letters A, B, ..."""
+    words = ", ".join(f"{k} {v}" for part in ("versions", "machine") for k, v in data.get(part, {}).items())
+    letter = made.setdefault(words or "unknown", f"{chr(65 + len(made) % 26)}{len(made) // 26 or ''}")
+    hours = run.hours if run else None
+    return [
+        Cell(label),
+        Cell(env),
+        Cell("" if seed is None else str(seed), seed),
+        Cell(steps),
+        Cell("" if hours is None else f"{hours:.2f}", hours),
+        Cell(letter),
+        Cell(command or "trained elsewhere"),
+    ]

@@ -1,0 +1,99 @@
+"""RADIAL: its bounds hold what a search finds, its loss by hand, and its presets."""
+
+import dataclasses
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from equinox import nn
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from wocar.bounds import Ball, network_bounds
+from wocar.experiments.presets import default_config
+from wocar.mechanisms.config import RadialConfig
+from wocar.mechanisms.radial import Radial, gaussian_log_prob_bounds, least_surrogate, log_prob_bounds
+from wocar.networks import CategoricalPolicy, GaussianPolicy
+from wocar.networks.layers import linear
+from wocar.training.config import from_json, to_json
+from wocar.types import Batch, Interval
+
+POLICIES: dict[str, Any] = {"gaussian": GaussianPolicy, "categorical": CategoricalPolicy}
+
+
+@pytest.mark.parametrize("kind", list(POLICIES))
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 2**31 - 1), eps=st.floats(0, 0.5), scale=st.floats(0.1, 10))
+def test_bounds_hold_the_log_probabilities_of_the_ball(kind: str, seed: int, eps: float, scale: float) -> None:
+    key = jax.random.key(seed)
+    made = POLICIES[kind].create(4, 3, key, hidden=(8,))
+    policy = jax.tree.map(lambda x: scale * x if eqx.is_array(x) else x, made)
+    obs = jax.random.normal(jax.random.fold_in(key, 1), (5, 4))
+    actions = jnp.arange(5) % 3 if policy.discrete else jax.random.normal(jax.random.fold_in(key, 2), (5, 3))
+    ball = Ball(eps)
+    box = network_bounds(policy.network, ball, obs, "ibp")
+    lower, upper = log_prob_bounds(policy, policy.head(obs), policy.log_prob(obs, actions), box, actions)
+    for k in range(8):
+        sample = ball.sample_extreme if k % 2 else ball.sample
+        found = policy.log_prob(sample(jax.random.fold_in(key, 3 + k), obs), actions)
+        slack = 1e-4 * (1 + jnp.abs(found))
+        assert bool(jnp.all((lower - slack <= found) & (found <= upper + slack)))
+
+
+def test_gaussian_bounds_by_hand() -> None:
+    """σ = 2, own mean 0, box [-1, 3]; for a = 1 nearest is 1 and farthest 3 (or -1), for a = 5 they are 3 and -1."""
+    mean, actions = jnp.zeros((2, 1)), jnp.array([[1.0], [5.0]])
+    box = Interval(jnp.full((2, 1), -1.0), jnp.full((2, 1), 3.0))
+    log_std = jnp.log(jnp.array([2.0]))
+    density = GaussianPolicy(nn.Sequential([linear(jnp.zeros((1, 1)), jnp.zeros(1))]), log_std).log_prob
+    bounds = gaussian_log_prob_bounds(mean, density(mean, actions), box, actions, log_std)
+    peak = -np.log(2 * np.sqrt(2 * np.pi))
+    np.testing.assert_allclose(bounds.lower, [peak - 2**2 / 8, peak - 6**2 / 8], rtol=1e-5)
+    np.testing.assert_allclose(bounds.upper, [peak, peak - 2**2 / 8], rtol=1e-5)
+
+
+def test_the_least_surrogate_is_the_least() -> None:
+    least = least_surrogate(jnp.array([1.0, 2.0, 3.0]), jnp.array([0.0, 5.0, 4.0]), jnp.array([2.0, 1.0, 6.0]))
+    np.testing.assert_array_equal(least, [0.0, 1.0, 3.0])
+
+
+def by_hand(eps: float, weight: float = 0.5) -> jax.Array:
+    """μ(s) = 2 s, σ = 1; s = 0, actions ±1, standardised advantages ±1, old log-probabilities those of the policy."""
+    policy = GaussianPolicy(nn.Sequential([linear(jnp.array([[2.0]]), jnp.zeros(1))]), jnp.zeros(1))
+    obs, actions = jnp.zeros((2, 1)), jnp.array([[1.0], [-1.0]])
+    log_prob, none = policy.log_prob(obs, actions), jnp.zeros(2)
+    batch = Batch(obs, actions, none, obs, none, none, log_prob, none, jnp.array([5.0, 3.0]), none)
+    radial = Radial(RadialConfig(eps=eps, radial_weight=weight, eps_begin=0, eps_end=0.5), clip_range=0.2)
+    return radial.penalty(policy, batch, jax.random.key(0), jnp.float32(1.0))
+
+
+def test_the_penalty_by_hand() -> None:
+    """eps 0.1: means within ±0.2, so distances to an action of ±1 lie in [0.8, 1.2], own 1.
+
+    log-ratios: high (1 - 0.64) / 2 = 0.18, low (1 - 1.44) / 2 = -0.22; ratios 1.197 and 0.803, within the clip.
+    A = 1: the least is 0.803; A = -1: it is -1.197. The clean surrogates are 1 and -1.
+    """
+    low, high = np.exp(-0.22), np.exp(0.18)
+    loss = ((1 - low) + (-1 + high)) / 2
+    np.testing.assert_allclose(by_hand(0.1), 0.5 * loss, rtol=1e-4)
+    np.testing.assert_allclose(by_hand(0.1, 0.25), 0.25 * loss, rtol=1e-4)
+    np.testing.assert_allclose(by_hand(0.0), 0.0, atol=1e-6)
+
+
+def test_presets_are_the_published_ones_and_survive_json() -> None:
+    wanted = {
+        "Hopper": (3e-4, 2.5e-4, 0.075, "smoothed", True),
+        "Walker2d": (4e-4, 3e-4, 0.075, "exponential", True),
+        "HalfCheetah": (1e-4, 1e-3, 0.15, "exponential", False),
+    }
+    for task, numbers in wanted.items():
+        config = default_config("radial-ppo", f"{task}-v4")
+        a, r = config.algorithm, config.robust
+        assert isinstance(r, RadialConfig)
+        assert (a.policy_lr, a.value_lr, r.eps, r.eps_schedule, a.anneal_lr) == numbers  # type: ignore[union-attr]
+        assert (r.eps_begin, r.eps_end, r.radial_weight, config.steps) == (0.25, 0.75, 0.5, 4_096_000)
+        config.check()
+        assert from_json(to_json(config), config.out) == dataclasses.replace(config, resume=True)

@@ -1,0 +1,96 @@
+"""What is found below a path, and who belongs together."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from wocar.report.groups import Radius, grouped, method_label
+from wocar.report.model import Chart, Series
+from wocar.report.sources import collect
+from wocar.types import UserError
+
+HOPPER = Radius("linf", 0.075)
+
+
+def test_everything_is_found_once(results: Path) -> None:
+    found = collect([results, results / "ppo-Hopper-v4-s0.json", results / "ppo-Hopper-v4-s0"])
+    assert (len(found.runs), len(found.audits), found.notes) == (10, 19, [])
+
+
+def test_seeds_of_a_method_are_one_group_and_variants_are_named(results: Path) -> None:
+    groups = grouped(collect([results]))
+    seeds = {(g.env, g.label): [m.seed for m in g.members] for g in groups}
+    assert seeds["Hopper-v4", "WocaR-PPO"] == [0, 1, 2]
+    assert seeds["Hopper-v4", "WocaR-PPO, importance=False"] == [0]
+    assert [g.label for g in groups if g.env == "Walker2d-v4"] == ["PPO", "SA-PPO", "WocaR-PPO"]
+
+
+def test_values_and_worst(results: Path) -> None:
+    group = next(g for g in grouped(collect([results])) if (g.env, g.label) == ("Hopper-v4", "PPO"))
+    assert group.values("none", HOPPER) == [3500, 3507, 3514]
+    assert group.values("maxdiff", HOPPER) == [1575, 1582, 1589]
+    assert group.values("worst", HOPPER) == group.values("robust-sarsa", HOPPER) == [875, 882, 889]
+    assert group.values("worst", Radius("linf", 0.05)) == [1750, 1757, 1764]
+    assert group.values("random", Radius("l2", 0.075)) == []
+    assert set(group.members[0].radii()) == {HOPPER, Radius("linf", 0.05), Radius("linf", 0.1)}
+
+
+def test_two_audits_of_one_agent_are_one_member(results: Path, tmp_path: Path) -> None:
+    file = tmp_path / "a-s0.json"
+    data = json.loads((results / "ppo-Walker2d-v4-s0.json").read_text())
+    file.write_text(json.dumps(data))
+    more = {**data, "attacks": {"pa-ad": {**data["attacks"]["maxdiff"], "mean": 1.0}}, "worst": "pa-ad"}
+    (tmp_path / "b-s0.json").write_text(json.dumps(more))
+    [group] = grouped(collect([tmp_path]))
+    assert len(group.members) == 1
+    assert group.values("pa-ad", Radius("linf", 0.05)) == [1.0]
+    assert group.members[0].worst(Radius("linf", 0.05))[0] == "robust-sarsa"  # by selection, where pa-ad was not lower
+
+
+def test_agents_of_one_seed_that_differ_in_something_unknown_are_told_apart(results: Path, tmp_path: Path) -> None:
+    data = json.loads((results / "ppo-Walker2d-v4-s0.json").read_text())
+    for name, seed in (("usual-s0", 0), ("usual-s1", 1), ("odd-s0", 0)):
+        meta = {**data["meta"], "seed": seed}
+        (tmp_path / f"{name}.json").write_text(json.dumps({**data, "meta": meta, "agent": name, "agent_sha256": name}))
+    groups = grouped(collect([tmp_path]))
+    assert {g.label: len(g.members) for g in groups} == {"PPO": 2, "PPO, [odd]": 1}
+
+
+def test_damaged_files_are_told_and_left_out(results: Path, tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_text("{")
+    (tmp_path / "other.json").write_text('{"some": "thing"}')
+    (tmp_path / "chart.json").write_text('{"chart": {"name": "x"}}')
+    (tmp_path / "good.json").write_bytes((results / "ppo-Walker2d-v4-s0.json").read_bytes())
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "run.json").write_text('{"no": "config"}')
+    found = collect([tmp_path])
+    assert len(found.audits) == 1 and len(found.notes) == 3
+
+
+def test_mistakes_are_one_line(tmp_path: Path) -> None:
+    other = tmp_path / "other.json"
+    other.write_text("{}")
+    for paths, words in (
+        ([tmp_path], "nothing to report"),
+        ([tmp_path / "no"], "there is no"),
+        ([other], "neither an audit"),
+    ):
+        with pytest.raises(UserError, match=words):
+            collect(paths)
+
+
+def test_a_chart_is_its_file(tmp_path: Path) -> None:
+    chart = Chart("n", "t", "a", "x", "y", "lines", [Series("s", [0.0, 1.0], [1.0, None])], ["wocar ..."])
+    (tmp_path / "c.json").write_text(json.dumps(chart.to_json()))
+    [found] = collect([tmp_path]).charts
+    assert json.dumps(found.to_json()) == json.dumps(chart.to_json())
+
+
+def test_labels() -> None:
+    assert [method_label(m) for m in ("wocar-dqn", "pa-atla-ppo", "my-agent")] == [
+        "WocaR-DQN",
+        "PA-ATLA-PPO",
+        "my-agent",
+    ]
