@@ -64,6 +64,13 @@ REFERENCE_TASKS: Settings = {
 }
 
 STEPS: dict[str, int] = {"CartPole": 100_000, "GoHomeGrid": 20_000}
+SMALL_DQN: dict[str, Any] = {
+    "learning_rate": 1e-3,
+    "target_update_interval": 1,
+    "tau": 0.005,
+    "loss": "squared",
+    "normalise_obs": False,
+}
 SMALL_ROBUST: dict[str, Any] = {"eps_begin": 0.3, "eps_end": 0.8}
 SMALL_WOCAR: dict[str, Any] = {"kappa_wst": 0.3, "kappa_begin": 0.5}
 SMALL_ROBUST_TASKS: Settings = {
@@ -187,7 +194,7 @@ def _dqn_config(method: str, env: str, preset: str) -> RunConfig:
     if kind is WocarQConfig:
         settings |= SMALL_WOCAR
     robust = kind(**settings) if kind else None
-    return RunConfig(method, env, steps=STEPS.get(task, 200_000), algorithm=DQNConfig(), robust=robust)
+    return RunConfig(method, env, steps=STEPS.get(task, 200_000), algorithm=DQNConfig(**SMALL_DQN), robust=robust)
 
 
 def _atari_config(method: str, env: str, game: str, small: bool) -> RunConfig:
