@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The trainings and audits behind results/discrete: DQN and WocaR-DQN on CartPole, LunarLander and the go-home grid, seeds 0 to 2.
-# About half an hour on two quiet cores; killed and started again, it goes on.
+# Arguments: tasks, by default all three. About half an hour on two quiet cores; killed and started again, it goes on.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p runs/discrete results/discrete
@@ -15,9 +15,10 @@ one() {
   $wocar audit "runs/discrete/$name" --attacks none,random,pgd-10,maxdiff-kl --eps "$eps" --json "results/discrete/$name.json"
 }
 
-for seed in 0 1 2; do for method in dqn wocar-dqn; do
-  one "$method" GoHomeGrid-v0 0.2 "$seed"
-  one "$method" CartPole-v1 0.3 "$seed"
-  one "$method" LunarLander-v3 0.2 "$seed"
-done; done
+declare -A eps=([GoHomeGrid-v0]=0.1 [CartPole-v1]=0.1 [LunarLander-v3]=0.2) # units of the observation
+tasks=("$@")
+[ $# -gt 0 ] || tasks=(GoHomeGrid-v0 CartPole-v1 LunarLander-v3)
+for task in "${tasks[@]}"; do for seed in 0 1 2; do for method in dqn wocar-dqn; do
+  one "$method" "$task" "${eps[$task]}" "$seed"
+done; done; done
 ${PYTHON:-.venv/bin/python} scripts/discrete_table.py

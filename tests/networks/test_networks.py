@@ -27,6 +27,7 @@ from wocar.networks import (
     forward,
     host_function,
     mlp,
+    uniform_weights,
 )
 from wocar.networks.layers import build_layers, describe_layers
 
@@ -231,3 +232,14 @@ def test_shapes_of_critics() -> None:
     assert ValueCritic.create(5, KEY, (8,))(OBS).shape == (7,)
     assert ActionCritic.create(5, 2, KEY, (8,))(OBS, actions).shape == (7,)
     assert DiscreteCritic.create(5, 4, KEY, (8,))(OBS).shape == (7, 4)
+
+
+def test_uniform_weights_stay_within_their_reach() -> None:
+    network = uniform_weights(mlp([100, 50, 3], KEY, activation="relu"), KEY)
+    for layer in (x for x in network.layers if isinstance(x, eqx.nn.Linear)):
+        reach = layer.in_features**-0.5
+        values = np.concatenate([np.ravel(layer.weight), np.ravel(layer.bias)]) / reach
+        assert np.abs(values).max() <= 1
+        assert scipy.stats.kstest(values, scipy.stats.uniform(-1, 2).cdf).pvalue > 1e-3
+    again = uniform_weights(mlp([100, 50, 3], KEY, activation="relu"), KEY)
+    np.testing.assert_array_equal(forward(network, jnp.ones((1, 100))), forward(again, jnp.ones((1, 100))))

@@ -29,6 +29,8 @@ def test_the_target_by_hand() -> None:
     np.testing.assert_allclose(bootstrap(choice, worth), [20, 30])
     np.testing.assert_allclose(bootstrap(worth, worth), [20, 40])
     assert td_loss(jnp.array([0.5, -3.0]), jnp.array([1.0, 0.5])) == pytest.approx((0.125 + 0.5 * 2.5) / 2)
+    squared = td_loss(jnp.array([0.5, -3.0]), jnp.array([1.0, 0.5]), "squared")
+    assert squared == pytest.approx((0.125 + 0.5 * 4.5) / 2)
 
 
 def arrays(tree: Any) -> list[np.ndarray]:
@@ -181,7 +183,7 @@ def metrics(out: Path) -> list[dict]:
 )
 def test_a_run_leaves_an_agent_and_no_replay(method: str, options: list[str], tmp_path: Path) -> None:
     out = tmp_path / "run"
-    assert train(method, out, *options) == 0
+    assert train(method, out, "--normalise-obs", *options) == 0
     rows = metrics(out)
     assert rows[-1]["steps"] == 640
     assert {"loss", "value", "return", "length"} <= set(rows[-1])
@@ -221,8 +223,8 @@ def test_a_run_goes_on_as_if_it_had_not_stopped(
 
 
 def test_fine_tuning_starts_from_the_given_agent(tmp_path: Path) -> None:
-    assert train("dqn", tmp_path / "natural") == 0
-    options = ["--init-from", str(tmp_path / "natural"), "--learning-rate", "0"]
+    assert train("dqn", tmp_path / "natural", "--normalise-obs") == 0
+    options = ["--init-from", str(tmp_path / "natural"), "--learning-rate", "0", "--normalise-obs"]
     assert train("wocar-dqn", tmp_path / "robust", *options) == 0
     natural, robust = (load_agent(tmp_path / name / "agent") for name in ("natural", "robust"))
     for network in (robust.policy.network, robust.critics["natural"].network, robust.critics["worst"].network):
@@ -252,6 +254,7 @@ def test_mistakes_are_told(options: list[str], words: str, tmp_path: Path, capsy
 
 def test_it_learns_the_way_home(tmp_path: Path) -> None:
     out = tmp_path / "run"
-    options = ["--env", "GoHomeGrid-v0", "--steps", "8000", "--hidden", "64", "--batch-size", "64"]
+    options = ["--env", "GoHomeGrid-v0", "--steps", "8000", "--hidden", "64", "64", "--batch-size", "64"]
+    options += ["--gamma", "0.95"]  # the preset is that of the first --env
     assert train("dqn", out, *options) == 0
     assert run_episodes(load_agent(out / "agent"), 3, seed=0, n_envs=3).returns.min() > 9

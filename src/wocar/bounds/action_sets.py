@@ -18,13 +18,16 @@ def action_box(
     return _cut(network_bounds(mean, ball, obs, method), low, high)
 
 
-def action_mask(scores: Network, ball: Ball, obs: Array, method: Method = "crown") -> Array:
+def action_mask(
+    scores: Network, ball: Ball, obs: Array, method: Method = "crown", greedy: Array | None = None
+) -> Array:
     """A_adv for discrete actions: (B, n), true where an action can have the highest logit or Q value in the ball.
 
-    Action i is in if upper_i >= lower_j for all j != i; the greedy action always is.
+    Action i is in if upper_i >= lower_j for all j != i; the greedy action (B,), computed if not given, always is.
     """
     lower, upper = network_bounds(scores, ball, obs, method)
-    greedy = jnp.argmax(outputs(scores, obs), axis=1)
+    if greedy is None:
+        greedy = jnp.argmax(outputs(scores, obs), axis=1)
     return (upper >= lower.max(axis=1, keepdims=True)) | jax.nn.one_hot(greedy, upper.shape[1], dtype=bool)
 
 

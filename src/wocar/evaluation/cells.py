@@ -101,6 +101,8 @@ def units(agent: Agent, cell: Cell) -> str:
         return "probability that an action is replaced" if agent.spec.actions.discrete else "l_inf, units of actions"
     if agent.normaliser.limits:
         return f"{norm}, brightness from 0 to 1"
+    if getattr(agent.normaliser, "count", 1) == 0:
+        return f"{norm}, units of the observation"
     return f"{norm}, standard deviations of each observation (after the normaliser)"
 
 

@@ -64,13 +64,22 @@ REFERENCE_TASKS: Settings = {
 }
 
 STEPS: dict[str, int] = {"CartPole": 100_000, "GoHomeGrid": 20_000}
+SMALL_DQN: dict[str, Any] = {
+    "learning_rate": 1e-3,
+    "target_update_interval": 1,
+    "tau": 0.005,
+    "loss": "squared",
+    "normalise_obs": False,
+}
+SMALL_DQN_TASKS: Settings = {"GoHomeGrid": {"gamma": 0.95}}
 SMALL_ROBUST: dict[str, Any] = {"eps_begin": 0.3, "eps_end": 0.8}
 SMALL_WOCAR: dict[str, Any] = {"kappa_wst": 0.3, "kappa_begin": 0.5}
 SMALL_ROBUST_TASKS: Settings = {
-    "CartPole": {"kappa_reg": 0.3, "reg_lead": 0.5},
-    "LunarLander": {"kappa_reg": 1.0},
-    "GoHomeGrid": {"kappa_reg": 0.3, "reg_lead": 0.2},
+    "CartPole": {"eps": 0.1, "kappa_reg": 0.5, "reg_lead": 0.5},
+    "LunarLander": {"kappa_reg": 0.3},
+    "GoHomeGrid": {"eps": 0.1, "kappa_reg": 0.5, "reg_lead": 0.3},
 }
+"""eps in units of the observation: DQN does not normalise here."""
 
 ATARI: dict[str, Any] = {
     "n_steps": 1,
@@ -187,7 +196,8 @@ def _dqn_config(method: str, env: str, preset: str) -> RunConfig:
     if kind is WocarQConfig:
         settings |= SMALL_WOCAR
     robust = kind(**settings) if kind else None
-    return RunConfig(method, env, steps=STEPS.get(task, 200_000), algorithm=DQNConfig(), robust=robust)
+    algorithm = DQNConfig(**{**SMALL_DQN, **SMALL_DQN_TASKS.get(task, {})})
+    return RunConfig(method, env, steps=STEPS.get(task, 200_000), algorithm=algorithm, robust=robust)
 
 
 def _atari_config(method: str, env: str, game: str, small: bool) -> RunConfig:

@@ -75,7 +75,7 @@ def action_set(policy: Any, obs: Array, ball: Ball, config: SetConfig, actions: 
     if actions.discrete:
         if acting:
             return ActionSet(mode, None, any_action(policy.head(obs)), sure * ball.eps)
-        return ActionSet(mode, None, action_mask(policy.network, ball, obs, config.bounds), sure)
+        return ActionSet(mode, None, action_mask(policy.network, ball, obs, config.bounds, mode), sure)
     if acting:
         return ActionSet(mode, action_ball(mode, ball.eps, actions.low, actions.high), None, sure)
     return ActionSet(mode, action_box(policy.network, ball, obs, actions.low, actions.high, config.bounds), None, sure)

@@ -2,7 +2,7 @@
 
 from wocar.networks.critics import ActionCritic, DiscreteCritic, DuelingActionCritic, TwinCritic, ValueCritic
 from wocar.networks.host import host_function, host_step
-from wocar.networks.layers import SMALL_CNN, cnn, conv2d, forward, linear, mlp
+from wocar.networks.layers import SMALL_CNN, cnn, conv2d, forward, linear, mlp, uniform_weights
 from wocar.networks.normaliser import Normaliser, PixelNormaliser, RunningNormaliser, ScaledNormaliser
 from wocar.networks.policies import CategoricalPolicy, GaussianPolicy, GreedyPolicy, Policy, SquashedPolicy
 from wocar.networks.recurrent import (
@@ -47,4 +47,5 @@ __all__ = [
     "lstm_cell",
     "mlp",
     "reset_state",
+    "uniform_weights",
 ]

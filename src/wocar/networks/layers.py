@@ -64,6 +64,23 @@ def cnn(
     return eqx.nn.Sequential([*layers, eqx.nn.Lambda(ACTIVATIONS["flatten"]), *head.layers])
 
 
+def uniform_weights(network: eqx.nn.Sequential, key: jax.Array) -> eqx.nn.Sequential:
+    """The network with weights and biases uniform within ±1 / sqrt(fan-in), PyTorch's default.
+
+    Orthogonal weights without biases give 0 at the origin and grow from there, which Q-learning then feeds on.
+    """
+    rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
+
+    def redrawn(layer: Any) -> Any:
+        if not isinstance(layer, eqx.nn.Linear | eqx.nn.Conv2d) or layer.bias is None:
+            return layer
+        reach = np.prod(layer.weight.shape[1:]) ** -0.5
+        arrays = [jnp.asarray(rng.uniform(-reach, reach, x.shape), jnp.float32) for x in (layer.weight, layer.bias)]
+        return eqx.tree_at(lambda la: (la.weight, la.bias), layer, tuple(arrays))
+
+    return eqx.nn.Sequential([redrawn(layer) for layer in network.layers])
+
+
 def orthogonal_linear(fan_in: int, fan_out: int, key: jax.Array, gain: float) -> eqx.nn.Linear:
     return linear(gain * _orthogonal(fan_out, fan_in, key), np.zeros(fan_out))
 

@@ -12,7 +12,7 @@ import optax
 
 from wocar.mechanisms.objective import Info
 from wocar.mechanisms.q_objective import QBatch, QNet, QObjective
-from wocar.networks import SMALL_CNN, DiscreteCritic, GreedyPolicy, cnn, linear, mlp
+from wocar.networks import SMALL_CNN, DiscreteCritic, GreedyPolicy, cnn, linear, mlp, uniform_weights
 from wocar.training.learner import apply_gradient
 from wocar.types import Array, EnvSpec, UserError
 
@@ -43,6 +43,8 @@ class DQNConfig:
     tau: float = 1.0
     """How far the target moves then: 1 copies; with an interval of 1, a small one follows softly."""
     max_grad_norm: float = 10.0
+    loss: Literal["huber", "squared"] = "huber"
+    """Of an error: linear beyond 1, for rewards cut to signs; or the paper's square, for returns of any size."""
     double: bool = True
     """The online network chooses the next action, the target says what it is worth."""
     dueling: bool = False
@@ -58,7 +60,7 @@ class DQNConfig:
     hidden: tuple[int, ...] = (64, 64)
     """For vectors: hidden layers."""
     normalise_obs: bool = True
-    """For vectors; pixels are divided by 255."""
+    """Vectors by their running mean and deviation; pixels are divided by 255."""
     init_from: str = ""
     """Folder of an agent whose Q network all networks start from."""
 
@@ -153,7 +155,7 @@ class _Base(NamedTuple):
             online = eqx.combine(params, static)
             q_values = online(batch.obs)
             errors = taken(q_values, batch.actions) - wanted
-            loss, extra = td_loss(errors, batch.weights), penalty(online)
+            loss, extra = td_loss(errors, batch.weights, cfg.loss), penalty(online)
             return loss + extra, (errors, {"loss": loss, "penalty": extra, "value": q_values.max(axis=-1).mean()})
 
         grads, (errors, info) = jax.grad(objective, has_aux=True)(params)
@@ -187,9 +189,9 @@ def bootstrap(choice: Array, worth: Array) -> jax.Array:
     return taken(worth, jnp.argmax(choice, axis=-1))
 
 
-def td_loss(errors: Array, weights: Array) -> jax.Array:
-    """mean w * huber(error): quadratic up to 1, then linear."""
-    return jnp.mean(weights * optax.losses.huber_loss(errors))
+def td_loss(errors: Array, weights: Array, kind: str = "huber") -> jax.Array:
+    """mean w * error² / 2; Huber's goes on linearly from 1."""
+    return jnp.mean(weights * (optax.losses.huber_loss(errors) if kind == "huber" else errors**2 / 2))
 
 
 def create_network(spec: EnvSpec, key: jax.Array, config: DQNConfig) -> eqx.nn.Sequential:
@@ -199,7 +201,7 @@ def create_network(spec: EnvSpec, key: jax.Array, config: DQNConfig) -> eqx.nn.S
     if len(spec.obs_shape) == 3:
         network = cnn(spec.obs_shape, out, key, **(SMALL_CNN if config.network == "small" else {}))
     elif len(spec.obs_shape) == 1:
-        network = mlp([spec.obs_shape[0], *config.hidden, out], key, activation="relu")
+        network = uniform_weights(mlp([spec.obs_shape[0], *config.hidden, out], key, activation="relu"), key)
     else:
         raise UserError(f"{spec.id} shows observations of shape {spec.obs_shape}; DQN takes vectors and frames")
     if not config.dueling:
