@@ -38,6 +38,8 @@ class Scale:
     atari_seeds: int
     steps: float
     """Share of the paper's steps where at most 1, else steps."""
+    most_steps: int | None
+    """Of an agent's own; those of its adversary come on top."""
     atari_steps: int
     checkpoints: int
     """At which agents are looked at during training."""
@@ -61,7 +63,10 @@ class Scale:
         """Environment steps of a training."""
         if discrete(env):
             return self.atari_steps
-        return round(self.steps * paper_steps(method, env)) if self.steps <= 1 else int(self.steps)
+        if self.steps > 1:
+            return int(self.steps)
+        steps = round(self.steps * paper_steps(method, env))
+        return min(steps, (self.most_steps or steps) * (2 if "atla" in method else 1))
 
     def same_steps(self, method: str, env: str) -> int:
         """Those of tab:mujoco_app_less: an agent's own steps, beside which its adversary's are not counted there."""
@@ -117,6 +122,7 @@ SCALES: dict[str, Scale] = {
         seeds=1,
         atari_seeds=1,
         steps=4096,
+        most_steps=None,
         atari_steps=2048,
         checkpoints=2,
         episodes=1,
@@ -131,7 +137,7 @@ SCALES: dict[str, Scale] = {
     ),
     "small": Scale(
         name="small",
-        about="an evening on two cores: half the paper's steps on MuJoCo, fewer tasks, seeds and attackers",
+        about="an evening on two cores: a million steps of each agent on MuJoCo, fewer tasks, seeds and attackers",
         mujoco=(HOPPER, CHEETAH),
         atari=("Pong-stack2-v5",),
         a2c="BankHeist-stack4-v5",
@@ -141,6 +147,7 @@ SCALES: dict[str, Scale] = {
         seeds=2,
         atari_seeds=1,
         steps=0.5,
+        most_steps=1_000_000,
         atari_steps=800_000,
         checkpoints=5,
         episodes=50,
@@ -165,6 +172,7 @@ SCALES: dict[str, Scale] = {
         seeds=30,
         atari_seeds=10,
         steps=1.0,
+        most_steps=None,
         atari_steps=6_000_000,
         checkpoints=24,
         episodes=50,
