@@ -62,7 +62,7 @@ class _Audit:
         self.grids = {name: grid for name, grid in plan.attacks.items() if name not in self.skipped}
         if not self.grids:
             raise UserError(f"no attack of the suite applies: {'; '.join(self.skipped.values())}")
-        self.certifying = _bounded(self.agent) and any(not kind_of(n).on_actions for n in self.grids if n != "none")
+        self.certifying = _certifiable(self.agent) and any(not kind_of(n).on_actions for n in self.grids if n != "none")
         self.selecting = sum(map(len, self.grids.values())) > 1
 
     def result(self, training_return: float | None) -> dict[str, Any]:
@@ -164,8 +164,8 @@ def _moved(agent: Agent, plan: Plan) -> Agent:
     return dataclasses.replace(agent, spec=agent.spec._replace(id=with_time_limit(env, plan.max_steps)))
 
 
-def _bounded(agent: Agent) -> bool:
-    """Whether bounds of the policy give sets of actions."""
+def _certifiable(agent: Agent) -> bool:
+    """Whether bounds of the policy tell which of its actions an attacker can cause."""
     return agent.spec.actions.discrete and not agent.recurrent
 
 

@@ -4,14 +4,11 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from wocar.agent import Agent
 from wocar.bounds import Method
 from wocar.evaluation.episodes import run_episodes
 from wocar.evaluation.worst_case import calibrate, starting_states, worst_case
-from wocar.evaluation.worst_critic import FIT, GAMMA, collect_rollout, fit_worst_value
-from wocar.rollout import running_returns
+from wocar.evaluation.worst_critic import FIT, GAMMA, collect_rollout, fit_worst_value, return_scale
 from wocar.types import UserError
 
 NATURAL_EXPLORATIONS = 3
@@ -38,9 +35,7 @@ def estimate(
     if agent.recurrent:
         raise UserError("estimates are for policies without memory: the sets of actions come from bounds of a network")
     rollout = collect_rollout(agent, steps, seed)
-    ends = rollout.terminated | rollout.truncated
-    discounted, _ = running_returns(rollout.rewards, ends, np.zeros(len(ends)), GAMMA)
-    scale = float(np.std(discounted)) or 1.0
+    scale = return_scale(rollout)
     config = dataclasses.replace(FIT, bounds=bounds)
     starts = starting_states(agent, seed, episodes)
     rows: list[dict[str, Any]] = []

@@ -11,15 +11,15 @@ import numpy as np
 
 from wocar.agent import Agent
 from wocar.attacks import PGD, CriticAction, CriticAttack, MaxDiff, MinBest, Random, RandomAction
+from wocar.attacks.guided import Examples
 from wocar.attacks.learned import make_actor
 from wocar.attacks.robust_sarsa import RobustSarsa, SarsaConfig, fit_robust_critic, sarsa_data
 from wocar.bounds import Ball
 from wocar.bounds.ball import Norm
-from wocar.evaluation.guide import teacher
+from wocar.evaluation.guide import examples
 from wocar.evaluation.worst_case import starting_states, worst_case
-from wocar.evaluation.worst_critic import GAMMA, collect_rollout, fit_worst_value
-from wocar.networks import ActionCritic, DiscreteCritic, RecurrentCritic, RecurrentPolicy
-from wocar.rollout import running_returns
+from wocar.evaluation.worst_critic import collect_rollout, fit_worst_value, return_scale
+from wocar.networks import ActionCritic, DiscreteCritic, RecurrentCritic
 from wocar.types import Transitions
 
 Sort = Literal["natural", "random", "gradient", "learned", "bound"]
@@ -50,7 +50,7 @@ class TrainAttacker(Protocol):
         seed: int,
         out: Path,
         settings: Mapping[str, Any],
-        teach: Callable[[Any], Any] | None,
+        lessons: Examples | None,
     ) -> Trained: ...
 
 
@@ -73,9 +73,7 @@ class Workshop:
         """The victim's own steps, and the standard deviation of their discounted sums of rewards."""
         if steps not in self._rollouts:
             rollout = collect_rollout(self.agent, steps, self.seed)
-            ends = rollout.terminated | rollout.truncated
-            sums, _ = running_returns(rollout.rewards, ends, np.zeros(len(ends)), GAMMA)
-            self._rollouts[steps] = rollout, float(np.std(sums)) or 1.0
+            self._rollouts[steps] = rollout, return_scale(rollout)
         return self._rollouts[steps]
 
     def robust_critic(self, radius: float = 0.05, reg: float = 0.3, lr: float = 3e-4, gamma: float = 0.9) -> Any:
@@ -100,12 +98,13 @@ class Workshop:
             self._critics[asked] = fitted.target
         return self._critics[asked]
 
-    def teacher(self, kind: str, eps: float, explorations: int) -> Callable[[Any], Any] | None:
+    def examples(self, kind: str, eps: float, explorations: int) -> Examples | None:
         """What lets a learned attacker start where a worst critic points; None where that has no meaning."""
-        if self.agent.spec.actions.discrete or not _bounded(self.agent):
+        flat = len(self.agent.spec.obs_shape) == 1
+        if self.agent.spec.actions.discrete or self.agent.recurrent or not flat:
             return None
         critic, ball = self.worst_critic(eps, explorations), Ball(eps, cast(Norm, self.norm))
-        return teacher(self.agent, critic, ball, make_actor(kind), self.seed)
+        return examples(self.agent, critic, ball, make_actor(kind), self.seed)
 
 
 Make = Callable[[Workshop, float, Path, dict[str, Any]], Trained]
@@ -133,7 +132,7 @@ class Kind:
             return "the agent has no value critic"
         if self.wants == "value critic" and isinstance(agent.critics["value"], RecurrentCritic):
             return "the agent's value critic has a memory, which this attack does not follow"
-        if self.wants == "memoryless" and not _bounded(agent) and len(agent.spec.obs_shape) == 1:
+        if self.wants == "memoryless" and agent.recurrent:
             return "it bounds the policy's actions, and this policy has a memory"
         if self.wants in ("flat observations", "memoryless") and len(agent.spec.obs_shape) != 1:
             return "it learns a critic of flat observations, the agent sees images"
@@ -144,11 +143,6 @@ class Kind:
         if self.on_actions and workshop.norm != "linf":
             return "action attacks know the norm linf only"
         return None
-
-
-def _bounded(agent: Agent) -> bool:
-    """Whether the sets of the agent's actions can be found: flat observations, no memory."""
-    return len(agent.spec.obs_shape) == 1 and not isinstance(agent.policy, RecurrentPolicy)
 
 
 def _plain(build: Callable[..., Any]) -> Make:
@@ -181,8 +175,8 @@ def _learn(kind: str, workshop: Workshop, eps: float, folder: Path, settings: di
     rest = dict(settings)
     explorations, seed = rest.pop("guide", 0), rest.pop("seed", workshop.seed)
     begun = (folder / "checkpoints").exists()
-    teach = workshop.teacher(kind, eps, explorations) if explorations and not begun else None
-    return workshop.train(kind, workshop.agent, eps, workshop.norm, seed, folder, rest, teach)
+    lessons = workshop.examples(kind, eps, explorations) if explorations and not begun else None
+    return workshop.train(kind, workshop.agent, eps, workshop.norm, seed, folder, rest, lessons)
 
 
 def _given(workshop: Workshop, eps: float, folder: Path, settings: dict[str, Any]) -> Trained:

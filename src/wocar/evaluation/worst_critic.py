@@ -19,7 +19,7 @@ from wocar.mechanisms.config import WocarConfig
 from wocar.mechanisms.worst_set import ActionSet, action_set, minimum_over
 from wocar.mechanisms.worst_value import WorstCritic, fit_worst_critic, worst_attack_backup
 from wocar.networks import DiscreteCritic, DuelingActionCritic, TwinCritic
-from wocar.rollout import Collector
+from wocar.rollout import Collector, running_returns
 from wocar.types import Array, Transitions
 
 GAMMA = 0.99
@@ -77,6 +77,13 @@ def fit_worst_value(
 def collect_rollout(agent: Agent, steps: int, seed: int, n_envs: int = 16) -> Transitions:
     """Transitions of the stochastic policy, (n, T), raw rewards."""
     return _collect(agent, agent, steps, seed, ROLLOUT_STREAM, n_envs)
+
+
+def return_scale(rollout: Transitions) -> float:
+    """The standard deviation of the discounted sums of rewards; 1 where they do not differ."""
+    ends = rollout.terminated | rollout.truncated
+    sums, _ = running_returns(rollout.rewards, ends, np.zeros(len(ends)), GAMMA)
+    return float(np.std(sums)) or 1.0
 
 
 def explore(agent: Agent, critic: WorstCritic, eps: float, steps: int, seed: int, config: WocarConfig) -> Transitions:

@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from wocar import interop
 from wocar.agent import Agent
+from wocar.attacks.guided import Examples
 from wocar.attacks.learned import learned_attack
 from wocar.bounds.ball import Norm
 from wocar.evaluation.audit import Watch
@@ -94,12 +95,12 @@ def train_for_audit(
     seed: int,
     out: Path,
     settings: Mapping[str, Any],
-    teach: Callable[[Any], Any] | None = None,
+    lessons: Examples | None = None,
 ) -> Trained:
     """A learned attacker from its folder, or trained there as far as it is not yet."""
     rest = dict(settings)
     steps = rest.pop("steps", BUDGET_STEPS)
-    attack = train_attacker(kind, victim, eps, out, steps, seed, {"norm": norm, **rest}, teach=teach)
+    attack = train_attacker(kind, victim, eps, out, steps, seed, {"norm": norm, **rest}, lessons=lessons)
     return Trained(attack, [round(-value, 2) for value in returns_of_run(out)])
 
 

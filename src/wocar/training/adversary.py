@@ -2,7 +2,6 @@
 
 import dataclasses
 import hashlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,22 +9,21 @@ import jax
 import numpy as np
 
 from wocar.agent import Agent
+from wocar.attacks.guided import Examples
 from wocar.attacks.learned import LearnedAttack, learned_attack, make_actor
 from wocar.bounds import Ball
 from wocar.files import tree_arrays
 from wocar.mechanisms.objective import Vanilla
 from wocar.training.adversary_env import AdversaryEnv, adversary_spec
 from wocar.training.config import ATTACKS, AttackConfig, RunConfig
+from wocar.training.imitation import imitate
 from wocar.training.learner import Learner
 from wocar.training.loop import make_envs, train
 from wocar.training.ppo import PPO, PPOConfig
 from wocar.types import EnvSpec, UserError, VectorEnv
 
-Teach = Callable[[Any], Any]
-"""A policy at its start to one that knows something already."""
 
-
-def train_adversary(config: RunConfig, victim: Agent, teach: Teach | None = None) -> Agent:
+def train_adversary(config: RunConfig, victim: Agent, lessons: Examples | None = None) -> Agent:
     """Run or resume the training that `config` and its `attack` describe; returns the adversary as an agent."""
     attack, ppo = config.attack, config.algorithm
     if attack is None or not isinstance(ppo, PPOConfig):
@@ -40,7 +38,9 @@ def train_adversary(config: RunConfig, victim: Agent, teach: Teach | None = None
         return AdversaryEnv(victim, make_envs(config, segment), actor, ball)
 
     algorithm: Any = PPO(ppo, Vanilla())
-    return train(config, _Taught(algorithm, teach) if teach else algorithm, adversary_spec(victim.spec, actor), make)
+    return train(
+        config, _Taught(algorithm, lessons) if lessons else algorithm, adversary_spec(victim.spec, actor), make
+    )
 
 
 def train_attacker(
@@ -52,7 +52,7 @@ def train_attacker(
     seed: int = 0,
     settings: dict[str, Any] | None = None,
     resume: bool = True,
-    teach: Teach | None = None,
+    lessons: Examples | None = None,
 ) -> LearnedAttack:
     """Train "sa-rl" or "pa-ad" against the victim in the folder `out`, or go on there; returns the attack.
 
@@ -72,19 +72,19 @@ def train_attacker(
         attack=ATTACKS[kind](**{"victim": Path(victim.meta.get("method", "agent")), "eps": eps, **own}),
     )
     config.check()
-    return learned_attack(train_adversary(config, victim, teach), victim.spec)
+    return learned_attack(train_adversary(config, victim, lessons), victim.spec)
 
 
 class _Taught:
-    """An algorithm whose policy is taught before it learns by itself."""
+    """An algorithm whose policy imitates examples before it learns by itself."""
 
-    def __init__(self, algorithm: PPO, teach: Teach) -> None:
-        self._algorithm, self._teach = algorithm, teach
+    def __init__(self, algorithm: PPO, lessons: Examples) -> None:
+        self._algorithm, self._lessons = algorithm, lessons
         self.update = algorithm.update
 
     def init(self, spec: EnvSpec, key: jax.Array) -> Learner:
         learner = self._algorithm.init(spec, key)
-        return learner._replace(policy=self._teach(learner.policy))
+        return learner._replace(policy=imitate(learner.policy, *self._lessons))
 
 
 def digest(victim: Agent) -> str:
