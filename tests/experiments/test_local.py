@@ -115,7 +115,7 @@ def test_two_processes_on_one_plan_do_each_task_once(root: Path) -> None:
         assert folder.done and folder.log.read_text().count("page.html") == 1
 
 
-@pytest.mark.parametrize("whole", [True], ids=["all"])
+@pytest.mark.parametrize("whole", [True, False], ids=["all", "parent"])
 def test_kill_9_in_the_middle(root: Path, whole: bool) -> None:
     """Of all processes, or of the parent alone, whose worker then finishes its task."""
     task, quick = training(), page(0)

@@ -255,6 +255,6 @@ def test_mistakes_are_told(options: list[str], words: str, tmp_path: Path, capsy
 def test_it_learns_the_way_home(tmp_path: Path) -> None:
     out = tmp_path / "run"
     options = ["--env", "GoHomeGrid-v0", "--steps", "8000", "--hidden", "64", "64", "--batch-size", "64"]
-    options += ["--gamma", "0.95"]  # the preset is that of the first --env
     assert train("dqn", out, *options) == 0
+    assert json.loads((out / "run.json").read_text())["config"]["algorithm"]["gamma"] == 0.95  # of the last --env
     assert run_episodes(load_agent(out / "agent"), 3, seed=0, n_envs=3).returns.min() > 9

@@ -2,7 +2,7 @@
 
 import argparse
 import json
-import resource
+import os
 import statistics
 import subprocess
 import sys
@@ -66,13 +66,16 @@ def training(method: str, steps: int, out: Path, *options: str) -> dict[str, flo
     """
     command = [sys.executable, "-m", "wocar", "train", method, *options, "--steps", str(steps), "--out", str(out)]
     start = time.time()
-    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
     rows = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
     half = rows[len(rows) // 3]
     learnt = "agent_steps" if "agent_steps" in half else "steps"
     rate = (rows[-1][learnt] - half[learnt]) / (rows[-1]["time"] - half["time"])
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    return {"rate": rate, "startup": rows[0]["time"] - start, "peak_mb": peak}
+    return {"rate": rate, "startup": rows[0]["time"] - start, "peak_mb": used.ru_maxrss / 1024}
 
 
 def audit_seconds(episodes: int = 50) -> dict[str, float]:
