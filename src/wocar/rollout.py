@@ -1,5 +1,6 @@
 """Collecting transitions: exactly T of each environment, none of them an auto-reset."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -45,8 +46,10 @@ class Collector:
         self._length = np.zeros(env.n, dtype=int)
         self._state: LSTMState | None = None
 
-    def collect(self, agent: Agent, steps: int) -> Rollout:
+    def collect(self, agent: Agent, steps: int, normalise: Callable[[np.ndarray], np.ndarray] | None = None) -> Rollout:
+        """`normalise` in the place of the agent's normaliser."""
         n, spec = self.env.n, self.env.spec
+        normalised = normalise or agent.normaliser
         size = n * steps
         obs = np.empty((size, *spec.obs_shape), np.float32)
         next_obs = np.empty_like(obs)
@@ -62,13 +65,13 @@ class Collector:
         slot = np.arange(n) * steps  # where each environment's next transition goes
         full = slot + steps
         ids: np.ndarray | None = None
-        z = agent.normaliser(self._obs)
+        z = normalised(self._obs)
         while True:
             action = self._act(agent, z, ids)
             step = self.env.step(action, ids)
             if self._state is not None and step.is_reset.any():
                 self._state = reset_state(self._state, step.is_reset if ids is None else ids[step.is_reset])
-            next_z = agent.normaliser(step.obs)
+            next_z = normalised(step.obs)
             seen.append(step.obs)
             live = ~step.is_reset
             who = np.flatnonzero(live) if ids is None else ids[live]
@@ -100,7 +103,7 @@ class Collector:
             if not waiting.any():
                 break
             ids = np.flatnonzero(waiting).astype(np.int32)
-            z = agent.normaliser(self._obs[ids])
+            z = normalised(self._obs[ids])
 
         self._opening = None
 

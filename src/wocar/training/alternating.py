@@ -11,7 +11,7 @@ from wocar.attacks.learned import make_actor
 from wocar.bounds import Ball
 from wocar.envs.part import Part
 from wocar.mechanisms.objective import Vanilla
-from wocar.networks.normaliser import ScaledNormaliser
+from wocar.networks.normaliser import as_is
 from wocar.rollout import Rollout
 from wocar.training.adversary_env import AdversaryEnv, Screen, adversary_spec
 from wocar.training.attacked_env import AttackedEnv
@@ -97,8 +97,7 @@ class _Attacked(OnPolicy):
         self.env: AttackedEnv = env
 
     def collect(self, steps: int) -> Rollout:
-        seen_as_is = ScaledNormaliser.identity(self.spec.obs_shape)
-        rollout = self.collector.collect(Agent(self.spec, seen_as_is, self.learner.policy), steps)
+        rollout = self.collector.collect(Agent(self.spec, self.normaliser, self.learner.policy), steps, as_is)
         return rollout._replace(seen=self.env.take_seen())
 
 

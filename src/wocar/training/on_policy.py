@@ -9,6 +9,7 @@ import numpy as np
 
 from wocar.agent import Agent
 from wocar.networks import Normaliser, PixelNormaliser, RunningNormaliser
+from wocar.networks.normaliser import as_is
 from wocar.rollout import Collector, Rollout
 from wocar.training.config import RunConfig
 from wocar.training.dqn import DQNConfig
@@ -63,7 +64,9 @@ class OnPolicy:
         return Iteration(rollout.episode_returns, rollout.episode_lengths, info, {"policy": self.learner.policy})
 
     def collect(self, steps: int) -> Rollout:
-        return self.collector.collect(Agent(self.spec, self.normaliser, self.learner.policy), steps)
+        plain = isinstance(self.normaliser, RunningNormaliser) and not self.config.algorithm.normalise_obs
+        agent = Agent(self.spec, self.normaliser, self.learner.policy)
+        return self.collector.collect(agent, steps, as_is if plain else None)
 
     def agent(self) -> Agent:
         critics = {"value": self.learner.value, **getattr(self.learner.extra, "critics", {})}
