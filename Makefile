@@ -16,7 +16,7 @@ help:  ## list the verbs
 
 setup: .venv/.setup  ## install wocar and its developer tools into .venv, at the versions of requirements/lock.txt
 
-oracle: .venv/.oracle  ## add PyTorch and Stable-Baselines3, which the tests and the benchmark compare with
+oracle: .venv/.oracle  ## add what tests and benchmark compare with or run on: PyTorch, Stable-Baselines3, Ray
 
 demo: .venv/.setup  ## train and attack a small agent, in minutes
 	$(RUN) wocar.cli.demo
@@ -41,7 +41,7 @@ lock:  ## resolve the newest allowed versions in a fresh environment and record 
 	rm -rf .cache/lock
 	$(PYTHON) -m venv .cache/lock
 	.cache/lock/bin/pip install --quiet $(TORCH)
-	.cache/lock/bin/pip install --quiet '.[dev,sb3]'
+	.cache/lock/bin/pip install --quiet '.[dev,sb3,ray]'
 	.cache/lock/bin/python -c 'import platform as p; print("# make lock, Python", p.python_version(), p.system(), p.machine())' > .cache/lock.txt
 	.cache/lock/bin/pip freeze --all --exclude pip --exclude wocar >> .cache/lock.txt
 	sed 's/+cpu$$//' .cache/lock.txt > requirements/lock.txt
@@ -62,5 +62,5 @@ clean:  ## remove caches and builds, keep .venv and results
 # PyTorch goes first and alone: Stable-Baselines3 then finds its requirement met and fetches no other build.
 .venv/.oracle: .venv/.setup
 	$(PIP) $(TORCH)
-	$(PIP) -e '.[dev,sb3]'
+	$(PIP) -e '.[dev,sb3,ray]'
 	touch $@
