@@ -7,6 +7,8 @@ import numpy as np
 
 Array = Any
 """A jax.Array or a np.ndarray: both flow through the same functions."""
+Limits = tuple[float, float] | None
+"""What a normalised observation can be; a ball around one is cut to it."""
 
 
 class UserError(Exception):

@@ -8,7 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from wocar.types import Array, Interval
+from wocar.types import Array, Interval, Limits
 
 Norm = Literal["linf", "l2"]
 
@@ -27,6 +27,11 @@ class Ball(eqx.Module):
     def __check_init__(self) -> None:
         if self.norm not in ("linf", "l2"):
             raise ValueError(f"unknown norm {self.norm!r}: choose linf or l2")
+
+    @classmethod
+    def within(cls, limits: Limits, eps: float | Array, norm: Norm = "linf") -> "Ball":
+        """Cut to what an observation can be."""
+        return cls(eps, norm, *(limits or (None, None)))
 
     def scaled(self, factor: float | Array) -> "Ball":
         return eqx.tree_at(lambda ball: ball.eps, self, self.eps * factor)

@@ -28,7 +28,7 @@ class AttackedObservation(ShownObservation):
             shapes = f"{env.observation_space.shape}, the victim takes {victim.spec.obs_shape}"
             raise UserError(f"the environment shows observations of shape {shapes}")
         limits = victim.normaliser.limits
-        ball = Ball(eps, norm, *(limits or (None, None)))
+        ball = Ball.within(limits, eps, norm)
         self.victim, self.perturb = victim, Perturbation(_made(attack, victim, norm, seed), ball, seed)
         _, scale = affine(victim.normaliser)
         low, high = (0.0, float(np.max(scale))) if limits else (-np.inf, np.inf)

@@ -36,7 +36,7 @@ def run_cell(agent: Agent, cell: Cell, made: Trained, on_episodes: Callable[[int
     """Raw returns of the agent under the attack, and what the flags want to know."""
     perturb: ProbedPerturbation | None = None
     disturb: Any = None
-    ball = Ball(cell.eps, cell.norm, *(agent.normaliser.limits or (None, None)))
+    ball = Ball.within(agent.normaliser.limits, cell.eps, cell.norm)
     if cell.kind.sort == "bound":
         disturb = GreedyWorstCase(ball)
     elif cell.kind.on_actions:

@@ -50,7 +50,7 @@ def episode(
 ) -> Iterator[Moment]:
     """The first steps of an episode of the deterministic agent, its last moment included."""
     env, total = rendered.env, 0.0
-    ball = Ball(eps, norm, *(agent.normaliser.limits or (None, None)))
+    ball = Ball.within(agent.normaliser.limits, eps, norm)
     perturb = Perturbation(attack, ball, seed) if attack is not None else None
     memory, obs = agent.start(1), env.reset()
     for step in range(steps + 1):

@@ -15,7 +15,7 @@ from wocar.experiments.task_settings import (
     RUN_TASKS,
     Settings,
 )
-from wocar.mechanisms.config import Limits, RadialConfig, RobustConfig, WocarConfig
+from wocar.mechanisms.config import RadialConfig, RobustConfig, WocarConfig
 from wocar.mechanisms.objective import Objective, Vanilla
 from wocar.mechanisms.q_config import RadialQConfig, RobustQConfig, WocarQConfig
 from wocar.mechanisms.q_objective import QObjective, StateAdversarialQ, VanillaQ
@@ -30,7 +30,7 @@ from wocar.training.dqn import DQN, DQNConfig
 from wocar.training.on_policy import Algorithm
 from wocar.training.ppo import PPO, PPOConfig
 from wocar.training.recurrent_ppo import RecurrentPPO, RecurrentPPOConfig
-from wocar.types import EnvSpec, UserError
+from wocar.types import EnvSpec, Limits, UserError
 
 METHODS: dict[str, str] = {
     "ppo": "proximal policy optimisation",

@@ -7,9 +7,7 @@ import jax
 
 from wocar.bounds import Ball, Method
 from wocar.schedules import Kind, Schedule
-
-Limits = tuple[float, float] | None
-"""What an observation can be; the ball is cut to it."""
+from wocar.types import Limits
 
 
 @dataclass(frozen=True)
@@ -25,7 +23,7 @@ class GrowingBall:
 
     def ball(self, progress: jax.Array, limits: Limits = None) -> Ball:
         eps = Schedule(self.eps, self.eps_schedule, self.eps_begin, self.eps_end)(progress)
-        return Ball(eps, self.norm, *(limits or (None, None)))
+        return Ball.within(limits, eps, self.norm)
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ import jax
 import jax.numpy as jnp
 
 from wocar.bounds import Ball, ascend_in_ball, network_bounds
-from wocar.mechanisms.config import GrowingBall, Limits
+from wocar.mechanisms.config import GrowingBall
 from wocar.mechanisms.objective import Info
 from wocar.mechanisms.q_config import RobustQConfig
 from wocar.mechanisms.q_reg import hinge, margin, margin_bound
 from wocar.mechanisms.state_reg import categorical_distance, categorical_distance_bound, state_regularisation
-from wocar.types import Array
+from wocar.types import Array, Limits
 
 
 class QBatch(NamedTuple):

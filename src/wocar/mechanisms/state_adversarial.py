@@ -6,11 +6,11 @@ import jax
 import jax.numpy as jnp
 
 from wocar.bounds import Ball, ascend_in_ball, network_bounds
-from wocar.mechanisms.config import Limits, RobustConfig
+from wocar.mechanisms.config import RobustConfig
 from wocar.mechanisms.objective import Info, standardise
 from wocar.mechanisms.state_reg import policy_distance, policy_distance_bound, state_regularisation
 from wocar.schedules import Schedule
-from wocar.types import Array, Batch
+from wocar.types import Array, Batch, Limits
 
 
 class StateAdversarial(NamedTuple):
@@ -28,7 +28,7 @@ class StateAdversarial(NamedTuple):
 
     def ball(self, progress: jax.Array) -> Ball:
         cfg = self.config
-        return Ball(Schedule(cfg.eps, "linear", 0.0, cfg.eps_ramp)(progress), cfg.norm, *(self.limits or (None, None)))
+        return Ball.within(self.limits, Schedule(cfg.eps, "linear", 0.0, cfg.eps_ramp)(progress), cfg.norm)
 
     def fit(
         self, extra: Any, policy: Any, batch: Batch, key: jax.Array, progress: jax.Array

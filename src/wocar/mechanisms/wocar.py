@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from wocar.bounds import Ball
-from wocar.mechanisms.config import Limits, WocarConfig
+from wocar.mechanisms.config import WocarConfig
 from wocar.mechanisms.objective import Info
 from wocar.mechanisms.replay import Replay
 from wocar.mechanisms.state_adversarial import StateAdversarial
@@ -22,7 +22,7 @@ from wocar.mechanisms.worst_value import (
     worst_attack_backup,
 )
 from wocar.schedules import Schedule
-from wocar.types import ActionSpace, Batch
+from wocar.types import ActionSpace, Batch, Limits
 
 
 class WocarState(NamedTuple):
@@ -117,7 +117,7 @@ class Wocar(NamedTuple):
         """The ball of the action sets: the scheduled one, unless a radius of its own was given."""
         if self.config.bound_eps is None:
             return self.regulariser.ball(progress)
-        return Ball(jnp.float32(self.config.bound_eps), self.config.norm, *(self.limits or (None, None)))
+        return Ball.within(self.limits, jnp.float32(self.config.bound_eps), self.config.norm)
 
 
 def report(found: SetMinimum, w: jax.Array, loss: jax.Array) -> Info:

@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from wocar.mechanisms.config import Limits
 from wocar.mechanisms.objective import Info
 from wocar.mechanisms.q_config import WocarQConfig
 from wocar.mechanisms.q_objective import Base, QBatch, QNet, StateAdversarialQ
@@ -14,7 +13,7 @@ from wocar.mechanisms.worst_policy import mixed_values
 from wocar.mechanisms.worst_set import set_minimum
 from wocar.mechanisms.worst_value import worst_attack_backup
 from wocar.schedules import Schedule
-from wocar.types import ActionSpace, Array
+from wocar.types import ActionSpace, Array, Limits
 
 
 class WocarQState(NamedTuple):

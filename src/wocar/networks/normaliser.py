@@ -4,8 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-Limits = tuple[float, float]
-"""What a normalised observation can be; a ball around one is cut to it."""
+from wocar.types import Limits
 
 
 class RunningNormaliser(NamedTuple):
@@ -49,7 +48,7 @@ class RunningNormaliser(NamedTuple):
         )
 
     @property
-    def limits(self) -> Limits | None:
+    def limits(self) -> Limits:
         """None: the clip is applied before an attacker comes, and not again after him."""
         return None
 
@@ -74,7 +73,7 @@ class ScaledNormaliser(NamedTuple):
         return _cut(z, self.clip)
 
     @property
-    def limits(self) -> Limits | None:
+    def limits(self) -> Limits:
         return None
 
     def fits(self, shape: tuple[int, ...]) -> bool:
@@ -90,7 +89,7 @@ class PixelNormaliser(NamedTuple):
         return np.asarray(obs, np.float32) / np.float32(self.brightest)
 
     @property
-    def limits(self) -> Limits | None:
+    def limits(self) -> Limits:
         return 0.0, 1.0
 
     def fits(self, shape: tuple[int, ...]) -> bool:

@@ -32,7 +32,7 @@ def train_adversary(config: RunConfig, victim: Agent, lessons: Examples | None =
     actor = make_actor(config.method, **_actor_settings(attack))
     if getattr(attack, "actor", None) == "target" and not victim.spec.actions.discrete:
         raise UserError(f"--actor target needs discrete actions; those of {victim.spec.id} are continuous")
-    ball = Ball(attack.eps, attack.norm, *(victim.normaliser.limits or (None, None)))
+    ball = Ball.within(victim.normaliser.limits, attack.eps, attack.norm)
 
     def make(config: RunConfig, segment: int) -> VectorEnv:
         return AdversaryEnv(victim, make_envs(config, segment), actor, ball)

@@ -35,8 +35,8 @@ class Alternating:
         self.agent_half = _Attacked(config, algorithm, spec)
         rival: Algorithm = type(algorithm)(rival_config.algorithm, Vanilla())
         self.adversary_half = OnPolicy(rival_config, rival, adversary_spec(spec, self.actor), stream=1)
-        limits = self.agent_half.normaliser.limits or (None, None)
-        self.ball = Ball(config.adversary.adversary_eps, config.adversary.adversary_norm, *limits)
+        eps, norm = config.adversary.adversary_eps, config.adversary.adversary_norm
+        self.ball = Ball.within(self.agent_half.normaliser.limits, eps, norm)
 
     def begin(self, env: VectorEnv, rng: np.random.Generator) -> None:
         agent, adversary, shows, acts = rng.spawn(4)
