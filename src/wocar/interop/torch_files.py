@@ -13,6 +13,7 @@ MAX_BYTES = 2**29
 MAX_ENTRIES = 100_000
 MAX_RATIO = 64
 MAGIC = 0x1950A86A20F9469CFC6C
+PICKLE = b"\x80"
 
 
 def read_file(path: Path) -> bytes:
@@ -55,6 +56,8 @@ def is_zip(data: bytes) -> bool:
 def read_torch(data: bytes, source: str) -> Any:
     """The tree of a torch file; `values.array` gives its tensors."""
     with one_line_refusal(source):
+        if not is_zip(data) and not data.startswith(PICKLE):
+            raise ValueError("it is not a torch file, nor a zip of Stable-Baselines3")
         return _read_zip(Archive(data)) if is_zip(data) else _read_stream(BytesIO(data))
 
 
