@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The trainings and audits behind results/discrete: DQN and WocaR-DQN on CartPole, LunarLander and the go-home grid, seeds 0 to 2.
+# The trainings and audits behind results/discrete: DQN, and WocaR-DQN going on from it, on CartPole, LunarLander and the go-home grid, seeds 0 to 2.
 # Arguments: tasks, by default all three. About half an hour on two quiet cores; killed and started again, it goes on.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -8,10 +8,11 @@ export XLA_FLAGS="${XLA_FLAGS:---xla_cpu_multi_thread_eigen=false}" # networks t
 wocar=${WOCAR:-.venv/bin/wocar}
 
 one() {
-  local method=$1 env=$2 eps=$3 seed=$4 name="$1-${2%-v*}-s$4" resume=()
+  local method=$1 env=$2 eps=$3 seed=$4 name="$1-${2%-v*}-s$4" options=()
   [ -f "results/discrete/$name.json" ] && return
-  [ -f "runs/discrete/$name/run.json" ] && resume=(--resume)
-  $wocar train "$method" --env "$env" --seed "$seed" --threads 1 --out "runs/discrete/$name" "${resume[@]}"
+  [ "$method" = dqn ] || options=(--init-from "runs/discrete/dqn-${env%-v*}-s$seed")
+  [ ! -f "runs/discrete/$name/run.json" ] || options+=(--resume)
+  $wocar train "$method" --env "$env" --seed "$seed" --threads 1 --out "runs/discrete/$name" "${options[@]}"
   $wocar audit "runs/discrete/$name" --attacks none,random,pgd-10,maxdiff-kl --eps "$eps" --json "results/discrete/$name.json"
 }
 
