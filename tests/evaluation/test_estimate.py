@@ -73,8 +73,7 @@ def test_the_command_reports_every_radius(tmp_path: Path) -> None:
     words = [
         str(tmp_path / "agent"),
         "--eps",
-        "0.05",
-        "0.1",
+        "0.05,0.1",
         "--steps",
         "320",
         "--sweeps",

@@ -8,13 +8,11 @@ import tyro
 from rich.console import Console
 
 from wocar.cli.audit_display import AuditDisplay, table
-from wocar.cli.options import parse, say
+from wocar.cli.options import parse, radii, say, words
 from wocar.evaluation.audit_file import markdown, rows_of
-from wocar.experiments.api import audit, default_eps
+from wocar.experiments.api import audit
 from wocar.files import write_atomic, write_json
 from wocar.types import UserError
-
-__all__ = ["default_eps", "main"]
 
 
 @dataclass(frozen=True)
@@ -66,9 +64,9 @@ def main(argv: list[str]) -> int:
         result = audit(
             options.agent,
             options.suite,
-            _words(options.attacks),
-            attackers=_words(options.attackers) or (),
-            eps=_radii(options.eps),
+            words(options.attacks),
+            attackers=words(options.attackers) or (),
+            eps=radii(options.eps),
             norm=options.norm,
             episodes=options.episodes,
             seed=options.seed,
@@ -93,17 +91,6 @@ def _default_folder(options: AuditOptions) -> Path | None:
     if (options.agent / "run.json").is_file():
         return options.agent / "audits"
     return options.json.with_name(options.json.name.removesuffix(".json") + ".parts") if options.json else None
-
-
-def _words(text: str | None) -> list[str] | None:
-    return [word.strip() for word in text.split(",") if word.strip()] if text is not None else None
-
-
-def _radii(text: str | None) -> list[float] | None:
-    try:
-        return [float(word) for word in _words(text) or []] if text is not None else None
-    except ValueError:
-        raise UserError(f"--eps must be a number, or several with commas, not {text!r}") from None
 
 
 def _show(result: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""wocar estimate AGENT [--eps X ...]"""
+"""wocar estimate AGENT [--eps X,Y]"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,20 +9,20 @@ from rich.console import Console
 from rich.table import Table
 
 from wocar.bounds import Method
-from wocar.cli.audit_command import default_eps
-from wocar.cli.options import parse, say
+from wocar.cli.options import parse, radii, say
 from wocar.evaluation.estimate import estimate
+from wocar.experiments.api import default_eps, load
 from wocar.files import write_json
-from wocar.training.run_folder import load_run_agent, provenance
+from wocar.training.run_folder import provenance
 from wocar.types import UserError
 
 
 @dataclass(frozen=True)
 class EstimateOptions:
     agent: Annotated[Path, tyro.conf.Positional]
-    """A run folder or an agent folder."""
-    eps: tuple[float, ...] = ()
-    """Radii of the ball; by default that of the agent's training or of the paper."""
+    """A run folder, an agent folder, or a file from elsewhere (Stable-Baselines3 zip, published .model)."""
+    eps: str | None = None
+    """Radius of the ball, or several with commas; by default that of the agent's training or of the paper."""
     steps: int = 10_000
     """Steps of the policy's own rollouts."""
     sweeps: int = 400
@@ -32,6 +32,10 @@ class EstimateOptions:
     bounds: Method = "crown"
     episodes: int = 50
     seed: int = 1234
+    env: str | None = None
+    """For files that do not tell: the environment's id."""
+    normaliser: Path | None = None
+    """For a Stable-Baselines3 zip: the pickle of its VecNormalize."""
     json: Path | None = None
     """Also write the result here."""
 
@@ -44,13 +48,13 @@ def main(argv: list[str]) -> int:
             raise UserError(f"--{name} must be positive, not {getattr(options, name)}")
     if options.explorations < 0:
         raise UserError(f"--explorations must not be negative, not {options.explorations}")
-    if not all(eps >= 0 for eps in options.eps):
+    asked = radii(options.eps)
+    if not all(eps >= 0 for eps in asked or []):
         raise UserError("--eps must not be negative")
-    agent = load_run_agent(options.agent)
-    radii = list(options.eps) or [default_eps(agent)]
+    agent = load(options.agent, options.env, options.normaliser)
     result = estimate(
         agent,
-        radii,
+        asked or [default_eps(agent)],
         options.steps,
         options.sweeps,
         options.explorations,

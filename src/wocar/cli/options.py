@@ -42,5 +42,17 @@ def peek(argv: list[str], option: str, default: str) -> str:
     return value
 
 
+def words(text: str | None) -> list[str] | None:
+    """What commas separate."""
+    return [word.strip() for word in text.split(",") if word.strip()] if text is not None else None
+
+
+def radii(text: str | None) -> list[float] | None:
+    try:
+        return [float(word) for word in words(text) or []] if text is not None else None
+    except ValueError:
+        raise UserError(f"--eps must be a number, or several with commas, not {text!r}") from None
+
+
 def say(line: str) -> None:
     print(f"wocar: {line}", file=sys.stderr)
