@@ -34,9 +34,9 @@ def parse(kind: Any, argv: list[str], command: str, description: str, default: A
 def peek(argv: list[str], option: str, default: str) -> str:
     """The value of an option before the real parsing, where defaults depend on it; given twice, the last counts."""
     value = default
-    for word, after in zip(argv, [*argv[1:], None], strict=True):
-        if word == option and after is not None:
-            value = after
+    for i, word in enumerate(argv):
+        if word == option and i + 1 < len(argv):
+            value = argv[i + 1]
         elif word.startswith(option + "="):
             value = word.split("=", 1)[1]
     return value
