@@ -1,6 +1,7 @@
 """Numbers in the tables by hand, beside the paper's, and as text."""
 
 import csv
+import dataclasses
 import io
 from pathlib import Path
 
@@ -70,9 +71,19 @@ def test_statistics_over_tasks(groups: list[Group]) -> None:
     assert column(table, "runs")["PPO"].value == 6
     chances = improvement_table(groups, radii)
     assert column(chances, "against PPO")["WocaR-PPO"].value == 1
-    assert column(chances, "against WocaR-PPO")["PPO"].value == 0
+    assert column(chances, "against WocaR-PPO")["PPO"] == Cell("0.00", 0, "0.00 .. 0.00")
     profile = {s.label: s for s in profile_chart(groups, radii).series}
     assert profile["PPO"].y[0] == 1 and profile["PPO"].y[-1] == 0
+
+
+def test_one_seed_has_no_interval(groups: list[Group]) -> None:
+    radii = {"Hopper-v4": HOPPER, "Walker2d-v4": WALKER}
+    single = [dataclasses.replace(g, members=g.members[:1] if g.method == "ppo" else g.members) for g in groups]
+    chances = improvement_table(single, radii)
+    assert column(chances, "against PPO")["WocaR-PPO"].note == ""
+    assert column(chances, "against SA-PPO")["WocaR-PPO"].note
+    notes = column(statistics_table(single, radii), "worst: IQM")
+    assert notes["PPO"].note == "" and notes["SA-PPO"].note
 
 
 def test_estimates(hopper: list[Group]) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from wocar.evaluation.seeds import (
+    Estimate,
     Statistic,
     estimate,
     iqm,
@@ -57,7 +58,8 @@ def statistics_table(groups: Sequence[Group], radii: Radii) -> Table:
     about = (
         "Scores are returns over the highest median natural return of a method on that task on this page. Median and "
         "interquartile mean (IQM) over the runs of all tasks, intervals of 95 % by bootstrap over seeds within each "
-        f"task. Tasks: {tasks}. Methods that were not run on all of them are left out."
+        f"task, none where a task has a single seed. Tasks: {tasks}. Methods that were not run on all of them are left "
+        "out."
     )
     headings = ["method", "natural: median", "natural: IQM", "worst: median", "worst: IQM", "runs"]
     return Table("statistics", "Over seeds and tasks", about, headings, rows, audit_commands(groups))
@@ -67,7 +69,14 @@ def _estimated(scores: list[np.ndarray] | None, statistic: Statistic) -> Cell:
     if not scores:
         return Cell("")
     found = estimate(scores, statistic)
-    return Cell(f"{found.value:.2f}", found.value, f"{found.low:.2f} .. {found.high:.2f}")
+    return Cell(f"{found.value:.2f}", found.value, _interval(found, scores))
+
+
+def _interval(found: Estimate, *scores: list[np.ndarray]) -> str:
+    """In words; nothing where one seed stands for a task, since seeds are what is drawn anew."""
+    if any(len(runs) < 2 for of_method in scores for runs in of_method):
+        return ""
+    return f"{found.low:.2f} .. {found.high:.2f}"
 
 
 def improvement_table(groups: Sequence[Group], radii: Radii) -> Table:
@@ -78,12 +87,12 @@ def improvement_table(groups: Sequence[Group], radii: Radii) -> Table:
         cells = [Cell(ours)]
         for theirs, ys in scores.items():
             found = probability_of_improvement(xs, ys) if ours != theirs else None
-            note = f"{found.low:.2f} .. {found.high:.2f}" if found else ""
-            cells.append(Cell(f"{found.value:.2f}", found.value, note) if found else Cell("-"))
+            cells.append(Cell(f"{found.value:.2f}", found.value, _interval(found, xs, ys)) if found else Cell("-"))
         rows.append(cells)
     about = (
         "Probability that a run of the row's method has a higher return under its worst attack than a run of the "
-        "column's on the same task, mean over tasks; ties count half; 95 % bootstrap intervals."
+        "column's on the same task, mean over tasks; ties count half; 95 % bootstrap intervals over seeds, none "
+        "where a task has a single one."
     )
     headings = ["method", *(f"against {label}" for label in scores)]
     return Table("improvement", "Probability of improvement", about, headings, rows, audit_commands(groups))
