@@ -32,7 +32,8 @@ def training_chart(groups: Sequence[Group]) -> Chart | None:
         return None
     env = groups[0].env
     about = (
-        f"Return while training on {env}, with exploration and without attack. Median over seeds; the band reaches "
+        f"Return while training on {env}, with exploration, under attack where an adversary learns too (ATLA, "
+        "PA-ATLA; its steps count). Median over seeds; the band reaches "
         "from the lowest to the highest seed."
     )
     commands = list(dict.fromkeys(m.command for g in groups for m in g.members if m.command))
