@@ -19,7 +19,7 @@ HostFunction = Callable[[np.ndarray], np.ndarray]
 HostStep = Callable[[np.ndarray, LSTMState], tuple[np.ndarray, LSTMState]]
 
 
-_HOST: dict[Any, Callable[[np.ndarray], np.ndarray]] = {
+HOST: dict[Any, Callable[[np.ndarray], np.ndarray]] = {
     jnp.tanh: lambda x: np.tanh(x, out=x),
     jax.nn.relu: lambda x: np.maximum(x, 0, out=x),
     jax.nn.sigmoid: lambda x: 0.5 * (1 + np.tanh(0.5 * x)),  # exp(-x) would overflow
@@ -34,8 +34,8 @@ def host_function(network: eqx.nn.Sequential) -> HostFunction:
     for layer in network.layers:
         if isinstance(layer, eqx.nn.Linear):
             steps.append(_affine(np.ascontiguousarray(np.asarray(layer.weight).T), np.asarray(layer.bias)))
-        elif isinstance(layer, eqx.nn.Lambda) and layer.fn in _HOST:
-            steps.append(_HOST[layer.fn])
+        elif isinstance(layer, eqx.nn.Lambda) and layer.fn in HOST:
+            steps.append(HOST[layer.fn])
         else:
             return _jitted(network)
 

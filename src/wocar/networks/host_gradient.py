@@ -8,13 +8,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from wocar.networks.host import host_function
+from wocar.networks.host import HOST, host_function
 
 PullBack = Callable[[np.ndarray], np.ndarray]
 HostVjp = Callable[[np.ndarray], tuple[np.ndarray, PullBack]]
 
+
+def _tanh_slope(y: np.ndarray) -> np.ndarray:
+    square = y * y
+    return np.subtract(1, square, out=square)
+
+
 _SLOPES: dict[Any, Callable[[np.ndarray], np.ndarray]] = {  # at the activation's output
-    jnp.tanh: lambda y: 1 - y * y,
+    jnp.tanh: _tanh_slope,
     jax.nn.relu: lambda y: y > 0,
     jax.nn.sigmoid: lambda y: y * (1 - y),
 }
@@ -22,12 +28,14 @@ _SLOPES: dict[Any, Callable[[np.ndarray], np.ndarray]] = {  # at the activation'
 
 def host_vjp(network: eqx.nn.Sequential) -> HostVjp | None:
     """`jax.vjp` of the network on batches: x -> (y, pull back), row by row; None where a layer is not dense."""
-    steps = []
+    steps, fresh = [], False  # whether what a layer is given is ours to overwrite
     for layer in network.layers:
         pull = _pull(layer)
         if pull is None:
             return None
-        steps.append((host_function(eqx.nn.Sequential([layer])), pull))
+        in_place = fresh and isinstance(layer, eqx.nn.Lambda)
+        steps.append((HOST[layer.fn] if in_place else host_function(eqx.nn.Sequential([layer])), pull))
+        fresh = isinstance(layer, eqx.nn.Linear)
 
     def vjp(x: np.ndarray) -> tuple[np.ndarray, PullBack]:
         outputs = []
