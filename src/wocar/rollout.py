@@ -49,7 +49,7 @@ class Collector:
     def collect(self, agent: Agent, steps: int, normalise: Callable[[np.ndarray], np.ndarray] | None = None) -> Rollout:
         """`normalise` in the place of the agent's normaliser."""
         n, spec = self.env.n, self.env.spec
-        normalised = normalise or agent.normaliser
+        to_z = normalise or agent.normaliser
         size = n * steps
         obs = np.empty((size, *spec.obs_shape), np.float32)
         next_obs = np.empty_like(obs)
@@ -65,13 +65,13 @@ class Collector:
         slot = np.arange(n) * steps  # where each environment's next transition goes
         full = slot + steps
         ids: np.ndarray | None = None
-        z = normalised(self._obs)
+        z = to_z(self._obs)
         while True:
             action = self._act(agent, z, ids)
             step = self.env.step(action, ids)
             if self._state is not None and step.is_reset.any():
                 self._state = reset_state(self._state, step.is_reset if ids is None else ids[step.is_reset])
-            next_z = normalised(step.obs)
+            next_z = to_z(step.obs)
             seen.append(step.obs)
             live = ~step.is_reset
             who = np.flatnonzero(live) if ids is None else ids[live]
@@ -103,7 +103,7 @@ class Collector:
             if not waiting.any():
                 break
             ids = np.flatnonzero(waiting).astype(np.int32)
-            z = normalised(self._obs[ids])
+            z = to_z(self._obs[ids])
 
         self._opening = None
 

@@ -75,7 +75,7 @@ SMALL_DQN_TASKS: Settings = {"GoHomeGrid": {"gamma": 0.95}}
 SMALL_ROBUST: dict[str, Any] = {"eps_begin": 0.3, "eps_end": 0.8}
 SMALL_WOCAR: dict[str, Any] = {"kappa_wst": 0.3, "kappa_begin": 0.5}
 SMALL_ROBUST_TASKS: Settings = {
-    "CartPole": {"eps": 0.1, "kappa_reg": 0.5, "reg_lead": 0.5},
+    "CartPole": {"eps": 0.05, "kappa_reg": 0.5, "reg_lead": 0.5},
     "LunarLander": {"kappa_reg": 0.3},
     "GoHomeGrid": {"eps": 0.1, "kappa_reg": 0.5, "reg_lead": 0.3},
 }

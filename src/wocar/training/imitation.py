@@ -10,10 +10,10 @@ import optax
 from wocar.types import Array
 
 
-def imitate(adversary: Any, obs: Array, wanted: Array, seed: int, steps: int = 4000, batch: int = 256) -> Any:
-    """The adversary after least squares of its mode to `wanted` at `obs`."""
+def imitate(policy: Any, obs: Array, wanted: Array, seed: int, steps: int = 4000, batch: int = 256) -> Any:
+    """The policy after least squares of its mode to `wanted` at `obs`."""
     adam, key = optax.adam(optax.linear_schedule(2e-3, 1e-4, steps)), jax.random.key(seed)
-    arrays, static = eqx.partition(adversary, eqx.is_array)
+    arrays, static = eqx.partition(policy, eqx.is_array)
 
     @jax.jit
     def run(arrays: Any, obs: jax.Array, wanted: jax.Array) -> Any:
