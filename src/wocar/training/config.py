@@ -28,7 +28,7 @@ OBJECTIVES: dict[str, Any] = {
 COUNTS = ("steps", "checkpoint_every", "threads", "n_envs", "n_steps", "policy_epochs", "value_epochs", "chunk")
 ROBUST_COUNTS = ("reg_steps", "search_steps", "critic_epochs", "critic_minibatches")
 ATTACK_COUNTS = ("pgd_steps",)
-DQN_COUNTS = ("train_freq", "batch_size", "buffer_size", "target_update_interval", "n_step")
+DQN_COUNTS = ("train_freq", "batch_size", "buffer_size", "target_update_interval", "n_step", "exploration_hold")
 DQN_SHARES = (
     *("tau", "exploration_fraction", "exploration_initial_eps", "exploration_final_eps", "per_alpha", "per_beta"),
     *("eps_begin", "eps_end", "kappa_begin", "radial_weight"),

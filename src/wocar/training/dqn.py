@@ -38,6 +38,8 @@ class DQNConfig:
     """Share of training over which random actions become rarer."""
     exploration_initial_eps: float = 1.0
     exploration_final_eps: float = 0.05
+    exploration_hold: int = 1
+    """Steps that a random action lasts at most: more than one where aimless steps lead nowhere."""
     target_update_interval: int = 200
     """Gradient steps between updates of the target network."""
     tau: float = 1.0

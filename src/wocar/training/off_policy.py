@@ -14,6 +14,7 @@ from wocar.mechanisms.q_objective import QBatch
 from wocar.networks import GreedyPolicy, Normaliser, PixelNormaliser, RunningNormaliser
 from wocar.training.config import RunConfig
 from wocar.training.dqn import DQN
+from wocar.training.exploration import RandomActions
 from wocar.training.replay_buffer import Replay, Sample
 from wocar.training.run_folder import load_run_agent
 from wocar.training.worker import Iteration
@@ -45,6 +46,7 @@ class OffPolicy:
             self.replay.open(self.folder, anew=not self.restored)
             self.is_open = True
         self.env, self.rng = env, rng
+        self.random_actions = RandomActions(self.spec.actions.size, env.n, self.cfg.exploration_hold)
         self.obs = env.reset()
         self.replay.begin(self.obs)
         self.running, self.length = np.zeros(env.n), np.zeros(env.n, int)
@@ -71,10 +73,9 @@ class OffPolicy:
         lengths: list[int] = []
         seen = []
         for _ in range(self.cfg.n_steps):
-            actions = self.rng.integers(0, self.spec.actions.size, self.env.n, dtype=np.int32)
-            greedy = self.rng.random(self.env.n) >= exploration
-            if greedy.any():
-                actions = np.where(greedy, self.greedy_actions(agent), actions).astype(np.int32)
+            actions, explores = self.random_actions.draw(exploration, self.rng)
+            if not explores.all():
+                actions = np.where(explores, actions, self.greedy_actions(agent)).astype(np.int32)
             step = self.env.step(actions)
             self.replay.add(actions, step)
             self.obs = step.obs

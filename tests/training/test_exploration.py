@@ -1,0 +1,40 @@
+"""Random actions: how many there are, how long they last, what they reach."""
+
+import numpy as np
+import pytest
+
+from wocar.envs import make_env
+from wocar.training.exploration import RandomActions
+
+
+def drawn(share: float, hold: int, steps: int = 20_000) -> tuple[np.ndarray, np.ndarray]:
+    explorer, rng = RandomActions(3, 2, hold), np.random.default_rng(0)
+    actions, taken = zip(*(explorer.draw(share, rng) for _ in range(steps)), strict=True)
+    return np.array(actions), np.array(taken)
+
+
+@pytest.mark.parametrize("hold", [1, 8])
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.7, 1.0])
+def test_the_share_of_random_steps(share: float, hold: int) -> None:
+    assert drawn(share, hold)[1].mean() == pytest.approx(share, abs=0.02)
+
+
+def test_an_action_is_held_for_up_to_so_many_steps() -> None:
+    actions, taken = drawn(0.02, 8)
+    run = np.split(taken[:, 0], np.flatnonzero(np.diff(taken[:, 0])) + 1)
+    lengths = [len(r) for r in run if r[0]]
+    assert np.bincount(lengths)[1:9].min() > 0
+    assert np.mean(lengths) == pytest.approx(4.5, rel=0.2)
+    alone = [r for r in np.split(actions[:, 0], np.flatnonzero(np.diff(taken[:, 0])) + 1) if len(r) > 1]
+    assert np.mean([len(set(r)) == 1 for r in alone]) > 0.9
+
+
+def test_held_actions_cross_the_road_of_freeway() -> None:
+    crossed = {}
+    for hold in (1, 64):
+        env = make_env("Freeway-v5", 8, 0, threads=1)
+        env.reset()
+        explorer, rng = RandomActions(env.spec.actions.size, 8, hold), np.random.default_rng(0)
+        crossed[hold] = sum(env.step(explorer.draw(1.0, rng)[0]).rewards.sum() for _ in range(400))
+    assert crossed[1] == 0
+    assert crossed[64] >= 4
