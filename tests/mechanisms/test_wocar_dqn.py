@@ -128,6 +128,7 @@ def doors(**switch: Any) -> list[np.ndarray]:
         {"reg_loss": "kl", "reg_solver": "convex"},
         {"reg_steps": 1},
         {"reg_lead": 0.0},
+        {"reg_reference": "values"},
         {"norm": "l2"},
         {"eps_schedule": "cubic", "eps_end": 1.0},
     ],
@@ -157,6 +158,22 @@ def test_algorithm_2_by_hand() -> None:
     online, target = objective.action_values(extra, net([0, 0, 0], [0, 0, 0]), batch.next_obs, LATE)
     np.testing.assert_allclose(online[0], [0.6 * 3 + 0.4 * 2, 0.6 * 1 + 0.4 * 1, 0.6 * 2 - 0.4 * 9], rtol=1e-6)
     np.testing.assert_allclose(target[0], [0.6 * 5 + 0.4 * 10, 0.6 * 6 + 0.4 * 20, 0.6 * 7 + 0.4 * 30], rtol=1e-6)
+
+
+def test_the_regulariser_keeps_the_action_of_the_values_or_its_own() -> None:
+    """Q_r prefers action 1; the mixed targets, 0.6 (5, 6, 7) + 0.4 (10, 20, -30), action 1 too; without κ action 2."""
+    extra = WocarQState(natural=net([0, 0, 0], [5, 6, 7]), worst=net([0, 0, 0], [10, 20, -30]))
+    policy = GreedyPolicy(table([1, 2, 0]).network)
+    batch = QBatch(*(np.array(x, np.float32) for x in ([[0.0]], [0], [0], [[0.5]], [0.9], [1])))
+
+    def penalty(**settings: Any) -> float:
+        objective = WocarQ(WocarQConfig(kappa_reg=1.0, importance=False, **settings), ActionSpace(3))
+        _, noted, _ = objective.fit(extra, policy, batch, Recorder(), LATE)
+        return float(objective.penalty(policy, noted, jax.random.key(0), LATE))
+
+    assert penalty() == pytest.approx(1 - 2)
+    assert penalty(reg_reference="values", kappa_wst=0.4, kappa_schedule="constant") == pytest.approx(1 - 2)
+    assert penalty(reg_reference="values", kappa_wst=0.0) == pytest.approx(2 - 0)
 
 
 def test_the_worst_target_follows_the_scheduled_radius() -> None:
@@ -219,8 +236,8 @@ def test_the_search_finds_less_than_the_bound_and_more_than_nothing(loss: Any) -
     policy = GreedyPolicy(mlp([4, 16, 3], jax.random.key(0), activation="relu"))
     obs, ball = jax.random.normal(jax.random.key(1), (32, 4)), objective.ball(jnp.float32(1))
     at_rest = 0.0 if loss == "kl" else margin(policy.head(obs), policy.mode(obs))
-    found = objective._searched(policy, obs, ball, jax.random.key(2))
-    bound = objective._bounded(policy, obs, ball, jax.random.key(2))
+    found = objective._searched(policy, policy.head(obs), obs, ball, jax.random.key(2))
+    bound = objective._bounded(policy, policy.head(obs), obs, ball, jax.random.key(2))
     assert (found <= bound + 1e-5).all()
     assert (found > at_rest).mean() > 0.9
 

@@ -35,6 +35,8 @@ class WocarQConfig(RobustQConfig):
     kappa_schedule: Kind = "linear"
     importance: bool = True
     """Weigh mechanism 3 by state importance."""
+    reg_reference: Literal["own", "values"] = "own"
+    """Mechanism 3 keeps the acting network's own greedy action, or that of the values it learns from."""
     search_steps: int = 10
 
 

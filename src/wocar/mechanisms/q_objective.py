@@ -108,15 +108,14 @@ class StateAdversarialQ(BallQ):
             return jnp.zeros(())
         ball = self.ball(progress)
         solve = self._bounded if cfg.reg_solver == "convex" else self._searched
-        distance = solve(policy, batch.obs, ball, key)
+        distance = solve(policy, batch.notes.get("reference", policy.head(batch.obs)), batch.obs, ball, key)
         # around a single point the hinge would only confirm whatever action now leads
         weight = jnp.where(ball.eps > 0, cfg.kappa_reg, 0.0)
         return weight * state_regularisation(distance, batch.notes.get("importance", jnp.ones(())))
 
-    def _searched(self, policy: Any, obs: Array, ball: Ball, key: jax.Array) -> jax.Array:
+    def _searched(self, policy: Any, q_values: Array, obs: Array, ball: Ball, key: jax.Array) -> jax.Array:
         """The loss at the worst point that projected ascent finds."""
-        cfg = self.config
-        q_values = jax.lax.stop_gradient(policy.head(obs))
+        cfg, q_values = self.config, jax.lax.stop_gradient(q_values)
 
         def loss(x: Array) -> jax.Array:
             if cfg.reg_loss == "kl":
@@ -126,10 +125,9 @@ class StateAdversarialQ(BallQ):
         worst = ascend_in_ball(loss, ball, obs, ball.sample(key, obs), steps=cfg.reg_steps)
         return loss(worst) if cfg.reg_loss == "kl" else hinge(loss(worst), cfg.reg_lead)
 
-    def _bounded(self, policy: Any, obs: Array, ball: Ball, key: jax.Array) -> jax.Array:
+    def _bounded(self, policy: Any, q_values: Array, obs: Array, ball: Ball, key: jax.Array) -> jax.Array:
         """No less than the loss anywhere in the ball."""
         cfg = self.config
-        q_values = policy.head(obs)
         if cfg.reg_loss == "kl":
             return categorical_distance_bound(q_values, *network_bounds(policy.network, ball, obs, "ibp"))
         return hinge(margin_bound(policy.network, ball, obs, jnp.argmax(q_values, axis=-1)), cfg.reg_lead)

@@ -58,6 +58,9 @@ class WocarQ(NamedTuple):
         w = state_importance(values.max(axis=-1), values.min(axis=-1))
         if cfg.importance:
             batch = batch._replace(notes={**batch.notes, "importance": w})
+        if cfg.reg_reference == "values":
+            reference = mixed_values(*(net.target(batch.obs) for net in extra), self.kappa(progress))
+            batch = batch._replace(notes={**batch.notes, "reference": reference})
         info = {
             "eps": ball.eps,
             "kappa_wst": self.kappa(progress),
