@@ -1,5 +1,7 @@
 """Networks against NumPy and SciPy: normaliser, initialisation, host functions, distributions."""
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -29,6 +31,7 @@ from wocar.networks import (
     mlp,
     uniform_weights,
 )
+from wocar.networks.convolution import PatchConv2d
 from wocar.networks.layers import build_layers, describe_layers
 
 KEY = jax.random.key(0)
@@ -172,7 +175,7 @@ def test_convolutions_are_orthogonal_and_survive_their_description() -> None:
     first = network.layers[0]
     np.testing.assert_allclose(np.linalg.svd(first.weight.reshape(3, -1), compute_uv=False), 2**0.5, rtol=1e-5)
     assert not np.any(first.bias)
-    padded = eqx.nn.Sequential([eqx.nn.Conv2d(2, 3, (4, 3), (2, 1), (1, 2), key=KEY), *network.layers])
+    padded = eqx.nn.Sequential([PatchConv2d(2, 3, (4, 3), (2, 1), (1, 2), key=KEY), *network.layers])
     again = build_layers(describe_layers(padded))
     assert jax.tree.structure(again) == jax.tree.structure(padded)
     shapes = [[x.shape for x in jax.tree.leaves(tree) if hasattr(x, "shape")] for tree in (again, padded)]
@@ -180,6 +183,33 @@ def test_convolutions_are_orthogonal_and_survive_their_description() -> None:
     for odd in ({"dilation": 2}, {"groups": 2}, {"use_bias": False}, {"padding": "SAME"}, {"padding_mode": "CIRCULAR"}):
         with pytest.raises(TypeError, match="no description"):
             describe_layers(eqx.nn.Sequential([eqx.nn.Conv2d(2, 4, 3, key=KEY, **odd)]))
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        {"kernel_size": 8, "stride": 4},
+        {"kernel_size": (4, 2), "stride": 2},
+        {"kernel_size": (3, 5), "stride": (2, 3)},
+        {"kernel_size": 2, "use_bias": False},
+        {"kernel_size": 3, "padding": 1},
+        {"kernel_size": 3, "padding": "SAME"},
+        {"kernel_size": 3, "dilation": 2},
+        {"kernel_size": 3, "groups": 2},
+    ],
+    ids=str,
+)
+def test_convolutions_by_patches_are_equinoxs(shape: dict[str, Any]) -> None:
+    x = jax.random.normal(KEY, (5, 4, 21, 26))
+    ours, theirs = PatchConv2d(4, 6, key=KEY, **shape), eqx.nn.Conv2d(4, 6, key=KEY, **shape)
+
+    def loss(layer: eqx.nn.Conv2d, x: jax.Array) -> jax.Array:
+        return jnp.sum(jnp.sin(jax.vmap(layer)(x)))
+
+    np.testing.assert_allclose(jax.vmap(ours)(x), jax.vmap(theirs)(x), atol=1e-5)
+    for wanted, found in zip(*(jax.tree.leaves(eqx.filter_grad(loss)(la, x)) for la in (theirs, ours)), strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-3)
+    np.testing.assert_allclose(jax.grad(loss, 1)(ours, x), jax.grad(loss, 1)(theirs, x), atol=1e-4)
 
 
 def test_a_squashed_policy_stays_in_its_range_and_is_the_formula() -> None:

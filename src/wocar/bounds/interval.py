@@ -48,7 +48,7 @@ def intersect(one: Interval, other: Interval) -> Interval:
 
 def kind(layer: Any) -> Any:
     """What the tables of rules are keyed by: a layer's class, or the function inside a `Lambda`."""
-    key = layer.fn if isinstance(layer, nn.Lambda) else type(layer)
+    key = layer.fn if isinstance(layer, nn.Lambda) else nn.Conv2d if isinstance(layer, nn.Conv2d) else type(layer)
     if key not in RULES:
         raise TypeError(f"no bounds for layer {layer!r}: known are {', '.join(known.__name__ for known in RULES)}")
     return key

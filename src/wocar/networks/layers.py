@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from wocar.networks.convolution import PatchConv2d
 from wocar.types import Array
 
 ACTIVATIONS: dict[str, Callable] = {
@@ -172,4 +173,4 @@ def _bare_linear(fan_in: int, fan_out: int) -> eqx.nn.Linear:
 def _bare_conv(
     depth: int, width: int, kernel: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...]
 ) -> eqx.nn.Conv2d:
-    return eqx.filter_eval_shape(eqx.nn.Conv2d, depth, width, kernel, stride, padding, key=jax.random.key(0))
+    return eqx.filter_eval_shape(PatchConv2d, depth, width, kernel, stride, padding, key=jax.random.key(0))
