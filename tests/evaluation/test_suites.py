@@ -1,11 +1,18 @@
 """A suite's name stands for its settings: whoever changes them must change this hash, and so should give a new name."""
 
+import dataclasses
 import json
+import math
+from collections.abc import Callable
 
 import pytest
 
+from wocar.agent import Agent
 from wocar.evaluation.kinds import KINDS
 from wocar.evaluation.suites import SUITES, attack_plan, suite_digest, suite_plan
+from wocar.experiments.api import default_eps
+from wocar.experiments.task_settings import EPS, RAW_EPS
+from wocar.networks import PixelNormaliser, RunningNormaliser, ScaledNormaliser
 from wocar.types import UserError
 
 FROZEN = {
@@ -73,3 +80,12 @@ def test_names_and_their_aliases() -> None:
 def test_mistakes_are_told(make: object, words: str) -> None:
     with pytest.raises(UserError, match=words):
         make()  # type: ignore[operator]
+
+
+def test_the_usual_radius_is_in_the_units_that_the_agent_sees(fresh_agent: Callable[..., Agent]) -> None:
+    agent = fresh_agent("CartPole-v1")
+    assert default_eps(agent) == EPS["CartPole"]
+    for raw in (RunningNormaliser.create((4,), math.inf), ScaledNormaliser.identity((4,))):
+        assert default_eps(dataclasses.replace(agent, normaliser=raw)) == RAW_EPS["CartPole"]
+    assert default_eps(dataclasses.replace(agent, normaliser=PixelNormaliser())) == 1 / 255
+    assert default_eps(dataclasses.replace(agent, meta={"eps": 0.5})) == 0.5

@@ -56,8 +56,13 @@ def kind(layer: Any) -> Any:
 
 def _weighted(layer: Any, box: Interval) -> Interval:
     middle, radius = (box.lower + box.upper) / 2, (box.upper - box.lower) / 2
-    output, reach = layer(middle), _with_weight(layer, jnp.abs(layer.weight))(radius)
+    output, reach = _apply(layer, middle), _apply(_with_weight(layer, jnp.abs(layer.weight)), radius)
     return Interval(output - reach, output + reach)
+
+
+def _apply(layer: Any, x: Array) -> Array:
+    """Convolutions here by XLA: those by patches (networks/convolution.py) take longer in bounds."""
+    return nn.Conv2d.__call__(layer, x) if isinstance(layer, nn.Conv2d) else layer(x)
 
 
 def _increasing(layer: Any, box: Interval) -> Interval:

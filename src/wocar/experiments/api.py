@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,7 +21,8 @@ from wocar.evaluation.audit_file import AuditFolder, agent_digest
 from wocar.evaluation.kinds import Trained
 from wocar.evaluation.suites import BUDGET_STEPS, Plan, attack_plan, suite_plan
 from wocar.experiments.attackers import attacker_settings
-from wocar.experiments.presets import EPS
+from wocar.experiments.task_settings import EPS, RAW_EPS
+from wocar.networks import PixelNormaliser
 from wocar.training.adversary import train_attacker
 from wocar.training.run_folder import load_config, load_run_agent, provenance
 from wocar.types import UserError
@@ -81,10 +83,13 @@ def audit(
 
 
 def default_eps(agent: Agent) -> float:
-    """The radius the agent was trained for, else the paper's for its task."""
-    if agent.normaliser.limits is not None:
-        return agent.meta.get("eps") or 1 / 255
-    return agent.meta.get("eps") or EPS.get(agent.spec.id.split("-v")[0], 0.1)
+    """The radius the agent was trained for, else the usual one of its task in the units it sees."""
+    if agent.meta.get("eps"):
+        return agent.meta["eps"]
+    if isinstance(agent.normaliser, PixelNormaliser):
+        return 1 / 255
+    usual = EPS | RAW_EPS if math.isinf(agent.normaliser.clip) else EPS
+    return usual.get(agent.spec.id.split("-v")[0], 0.1)
 
 
 def train_for_audit(
