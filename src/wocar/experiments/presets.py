@@ -10,6 +10,7 @@ from wocar.experiments.task_settings import (
     EPS,
     LSTM_TASKS,
     PPO_TASKS,
+    RAW_EPS,
     ROBUST_LSTM_TASKS,
     ROBUST_PPO_TASKS,
     RUN_TASKS,
@@ -63,7 +64,7 @@ REFERENCE_TASKS: Settings = {
     "Ant": {"critic_lr": 3e-5, "kappa_wst": 0.8},
 }
 
-STEPS: dict[str, int] = {"CartPole": 100_000, "GoHomeGrid": 20_000}
+STEPS: dict[str, int] = {"CartPole": 100_000, "LunarLander": 300_000, "GoHomeGrid": 20_000}
 SMALL_DQN: dict[str, Any] = {
     "learning_rate": 1e-3,
     "target_update_interval": 1,
@@ -71,15 +72,34 @@ SMALL_DQN: dict[str, Any] = {
     "loss": "squared",
     "normalise_obs": False,
 }
-SMALL_DQN_TASKS: Settings = {"GoHomeGrid": {"gamma": 0.95}}
-SMALL_ROBUST: dict[str, Any] = {"eps_begin": 0.3, "eps_end": 0.8}
-SMALL_WOCAR: dict[str, Any] = {"kappa_wst": 0.3, "kappa_begin": 0.5}
-SMALL_ROBUST_TASKS: Settings = {
-    "CartPole": {"eps": 0.05, "kappa_reg": 0.5, "reg_lead": 0.5},
-    "LunarLander": {"kappa_reg": 0.3},
-    "GoHomeGrid": {"eps": 0.1, "kappa_reg": 0.5, "reg_lead": 0.3},
+SMALL_DQN_TASKS: Settings = {
+    "CartPole": {"learning_rate": 5e-4, "hidden": (128, 128), "exploration_final_eps": 0.02},
+    "LunarLander": {
+        **{"learning_rate": 5e-4, "hidden": (128, 128), "loss": "huber", "n_step": 3},
+        **{"exploration_fraction": 0.3, "exploration_hold": 8},
+    },
+    "GoHomeGrid": {"gamma": 0.95},
 }
-"""eps in units of the observation: DQN does not normalise here."""
+SMALL_ROBUST: dict[str, Any] = {"eps_begin": 0.3, "eps_end": 0.8}
+SMALL_ROBUST_TASKS: Settings = {
+    "CartPole": {"kappa_reg": 0.5, "reg_lead": 0.5},
+    "LunarLander": {"kappa_reg": 0.3},
+    "GoHomeGrid": {"kappa_reg": 0.5, "reg_lead": 0.3},
+}
+SMALL_WOCAR: dict[str, Any] = {"kappa_wst": 0.3, "kappa_begin": 0.5}
+SMALL_WOCAR_STEPS: dict[str, int] = {"LunarLander": 160_000}
+SMALL_WOCAR_DQN: Settings = {
+    "LunarLander": {
+        **{"n_step": 1, "exploration_initial_eps": 0.5, "exploration_final_eps": 0.1, "exploration_hold": 4},
+    },
+}
+"""Made for `--init-from` an agent of DQN."""
+SMALL_WOCAR_TASKS: Settings = {
+    "LunarLander": {
+        **{"eps": 0.045, "eps_begin": 0.0, "eps_end": 0.4, "bounds": "ibp", "kappa_wst": 0.001, "kappa_reg": 10.0},
+        "reg_reference": "values",
+    },
+}
 
 ATARI: dict[str, Any] = {
     "n_steps": 1,
@@ -192,12 +212,17 @@ def _dqn_config(method: str, env: str, preset: str) -> RunConfig:
     if game is not None:
         return _atari_config(method, env, game[0], preset == "small")
     kind, task = Q_OBJECTIVES.get(method), env.split("-v")[0]
-    settings = {"eps": EPS.get(task, RobustQConfig.eps), **SMALL_ROBUST, **SMALL_ROBUST_TASKS.get(task, {})}
+    robust = {"eps": RAW_EPS.get(task, RobustQConfig.eps), **SMALL_ROBUST}
+    if kind is not RadialQConfig:
+        robust |= SMALL_ROBUST_TASKS.get(task, {})
+    algorithm, steps = {**SMALL_DQN, **SMALL_DQN_TASKS.get(task, {})}, STEPS.get(task, 200_000)
     if kind is WocarQConfig:
-        settings |= SMALL_WOCAR
-    robust = kind(**settings) if kind else None
-    algorithm = DQNConfig(**{**SMALL_DQN, **SMALL_DQN_TASKS.get(task, {})})
-    return RunConfig(method, env, steps=STEPS.get(task, 200_000), algorithm=algorithm, robust=robust)
+        robust |= {**SMALL_WOCAR, **SMALL_WOCAR_TASKS.get(task, {})}
+        algorithm |= SMALL_WOCAR_DQN.get(task, {})
+        steps = SMALL_WOCAR_STEPS.get(task, steps)
+    return RunConfig(
+        method, env, steps=steps, algorithm=DQNConfig(**algorithm), robust=kind(**robust) if kind else None
+    )
 
 
 def _atari_config(method: str, env: str, game: str, small: bool) -> RunConfig:
