@@ -1,5 +1,6 @@
 """The DQN part of `make bench`: the same network, batch and update ratio here and in Stable-Baselines3; WocaR-DQN."""
 
+import argparse
 import dataclasses
 import statistics
 import subprocess
@@ -16,9 +17,11 @@ import numpy as np
 
 from wocar.envs import env_spec, make_env
 from wocar.experiments.presets import default_config, make_algorithm
+from wocar.files import write_json
 from wocar.mechanisms.q_objective import QBatch
 from wocar.training.dqn import DQN, DQNConfig
 from wocar.training.off_policy import OffPolicy
+from wocar.training.run_folder import provenance
 
 TASKS: dict[str, dict[str, Any]] = {
     "CartPole-v1": {"train_freq": 4, "batch_size": 64, "hidden": (64, 64), "double": False},
@@ -142,3 +145,24 @@ def dqn_ratios(measured: dict[str, float]) -> dict[str, float]:
         if f"sb3 dqn {env} steps/s" in measured:
             ratios[f"dqn / sb3 dqn {env}"] = measured[f"dqn {env} steps/s"] / measured[f"sb3 dqn {env} steps/s"]
     return ratios
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m wocar.experiments.bench_dqn", description=__doc__)
+    parser.add_argument("--json", type=Path, default=Path("results/bench-dqn.json"))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=4_000, help="Pong steps of each measured training")
+    options = parser.parse_args()
+    rounds: dict[str, list[float]] = {}
+    for _ in range(options.rounds):
+        for name, value in dqn_round(options.steps).items():
+            rounds.setdefault(name, []).extend([] if value is None else [value])
+    medians = {name: statistics.median(values) for name, values in rounds.items() if values}
+    ratios = dqn_ratios(medians)
+    write_json(options.json, {"ratios": ratios, "median": medians, "rounds": rounds, **provenance()})
+    for name, value in {**medians, **ratios}.items():
+        print(f"{name:40} {value:10.2f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -59,7 +59,8 @@ class WocarQ(NamedTuple):
         if cfg.importance:
             batch = batch._replace(notes={**batch.notes, "importance": w})
         if cfg.reg_reference == "values":
-            reference = mixed_values(*(net.target(batch.obs) for net in extra), self.kappa(progress))
+            followed = extra.natural.target(batch.obs), extra.worst.target(batch.obs)
+            reference = mixed_values(followed[0], followed[1], self.kappa(progress))
             batch = batch._replace(notes={**batch.notes, "reference": reference})
         info = {
             "eps": ball.eps,
