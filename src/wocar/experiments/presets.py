@@ -90,7 +90,8 @@ SMALL_WOCAR: dict[str, Any] = {"kappa_wst": 0.3, "kappa_begin": 0.5}
 SMALL_WOCAR_STEPS: dict[str, int] = {"LunarLander": 160_000}
 SMALL_WOCAR_DQN: Settings = {
     "LunarLander": {
-        **{"n_step": 1, "exploration_initial_eps": 0.5, "exploration_final_eps": 0.1, "exploration_hold": 4},
+        **{"n_step": 1, "tau": 0.0005},
+        **{"exploration_initial_eps": 0.5, "exploration_final_eps": 0.1, "exploration_hold": 4},
     },
 }
 """Made for `--init-from` an agent of DQN."""
@@ -124,7 +125,7 @@ SMALL_ATARI: dict[str, Any] = {
     "n_step": 3,
 }
 """For a machine of two cores: an hour of training where the paper's settings take days."""
-SMALL_ATARI_TASKS: Settings = {"freeway": {"exploration_fraction": 0.05}}
+SMALL_ATARI_TASKS: Settings = {"freeway": {"exploration_fraction": 0.1, "exploration_hold": 64}}
 ATARI_ROBUST: dict[str, Any] = {
     "eps": 1 / 255,
     "eps_begin": 0.25,
