@@ -87,8 +87,9 @@ SMALL_ROBUST_TASKS: Settings = {
     "GoHomeGrid": {"kappa_reg": 0.5, "reg_lead": 0.3},
 }
 SMALL_WOCAR: dict[str, Any] = {"kappa_wst": 0.3, "kappa_begin": 0.5}
-SMALL_WOCAR_STEPS: dict[str, int] = {"LunarLander": 160_000}
+SMALL_WOCAR_STEPS: dict[str, int] = {"CartPole": 48_000, "LunarLander": 160_000}
 SMALL_WOCAR_DQN: Settings = {
+    "CartPole": {"tau": 0.0003, "exploration_fraction": 0.3, "exploration_final_eps": 0.1},
     "LunarLander": {
         **{"n_step": 1, "tau": 0.0005},
         **{"exploration_initial_eps": 0.5, "exploration_final_eps": 0.1, "exploration_hold": 4},
@@ -96,6 +97,10 @@ SMALL_WOCAR_DQN: Settings = {
 }
 """Made for `--init-from` an agent of DQN."""
 SMALL_WOCAR_TASKS: Settings = {
+    "CartPole": {
+        **{"eps": 0.1, "eps_begin": 0.0, "eps_end": 0.4, "bounds": "ibp", "kappa_wst": 0.1, "kappa_begin": 0.3},
+        **{"kappa_reg": 20.0, "reg_lead": 3.0, "reg_reference": "values"},
+    },
     "LunarLander": {
         **{"eps": 0.045, "eps_begin": 0.0, "eps_end": 0.4, "bounds": "ibp", "kappa_wst": 0.001, "kappa_reg": 10.0},
         "reg_reference": "values",
