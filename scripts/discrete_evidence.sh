@@ -11,6 +11,7 @@ one() {
   local method=$1 env=$2 eps=$3 seed=$4 name="$1-${2%-v*}-s$4" options=()
   [ -f "results/discrete/$name.json" ] && return
   [ "$method" = dqn ] || options=(--init-from "runs/discrete/dqn-${env%-v*}-s$seed")
+  [ "$method" = dqn ] || [ "$env" = GoHomeGrid-v0 ] || options+=(--preset fine-tune)
   [ ! -f "runs/discrete/$name/run.json" ] || options+=(--resume)
   $wocar train "$method" --env "$env" --seed "$seed" --threads 1 --out "runs/discrete/$name" "${options[@]}"
   $wocar audit "runs/discrete/$name" --attacks none,random,pgd-10,maxdiff-kl --eps "$eps" --json "results/discrete/$name.json"

@@ -21,7 +21,7 @@ from wocar.mechanisms.wocar_dqn import WocarQ, WocarQState
 from wocar.networks import DiscreteCritic, GreedyPolicy, cnn, linear, mlp
 from wocar.training.config import RunConfig
 from wocar.training.dqn import DQN
-from wocar.types import ActionSpace, EnvSpec
+from wocar.types import ActionSpace, EnvSpec, UserError
 
 SPECS = {
     "vector": EnvSpec("toy", (4,), ActionSpace(3)),
@@ -62,6 +62,19 @@ def trained(settings: RunConfig, kind: str, updates: int = 3) -> list[np.ndarray
 
 def same(one: list[np.ndarray], other: list[np.ndarray]) -> bool:
     return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+@pytest.mark.parametrize("env", ["CartPole-v1", "LunarLander-v3", "GoHomeGrid-v0", "Pong-v5"])
+def test_every_kind_of_dqn_has_settings_that_can_run(env: str) -> None:
+    for method in ("dqn", "sa-dqn", "wocar-dqn", "radial-dqn"):
+        default_config(method, env).check()
+
+
+def test_settings_for_fine_tuning_are_for_one_method() -> None:
+    tuned, plain = (default_config("wocar-dqn", "CartPole-v1", preset) for preset in ("fine-tune", "paper"))
+    assert tuned.algorithm.tau < plain.algorithm.tau  # type: ignore[union-attr]
+    with pytest.raises(UserError, match="fine-tune"):
+        default_config("dqn", "CartPole-v1", "fine-tune")
 
 
 @pytest.mark.parametrize("kind", list(SPECS))

@@ -21,12 +21,12 @@ def test_the_share_of_random_steps(share: float, hold: int) -> None:
 
 def test_an_action_is_held_for_up_to_so_many_steps() -> None:
     actions, taken = drawn(0.02, 8)
-    run = np.split(taken[:, 0], np.flatnonzero(np.diff(taken[:, 0])) + 1)
-    lengths = [len(r) for r in run if r[0]]
+    borders = np.flatnonzero(np.diff(taken[:, 0])) + 1
+    runs = [a for a, t in zip(np.split(actions[:, 0], borders), np.split(taken[:, 0], borders), strict=True) if t[0]]
+    lengths = [len(run) for run in runs]
     assert np.bincount(lengths)[1:9].min() > 0
     assert np.mean(lengths) == pytest.approx(4.5, rel=0.2)
-    alone = [r for r in np.split(actions[:, 0], np.flatnonzero(np.diff(taken[:, 0])) + 1) if len(r) > 1]
-    assert np.mean([len(set(r)) == 1 for r in alone]) > 0.9
+    assert np.mean([len(set(run)) == 1 for run in runs if len(run) > 1]) > 0.9
 
 
 def test_held_actions_cross_the_road_of_freeway() -> None:

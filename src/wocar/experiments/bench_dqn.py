@@ -153,6 +153,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=4_000, help="Pong steps of each measured training")
     options = parser.parse_args()
+    if options.rounds < 1:
+        parser.error("--rounds must be at least 1")
     rounds: dict[str, list[float]] = {}
     for _ in range(options.rounds):
         for name, value in dqn_round(options.steps).items():

@@ -49,7 +49,7 @@ METHODS: dict[str, str] = {
     "radial-dqn": "DQN whose worse actions may not look better within bounds; goes on from --init-from AGENT (RADIAL)",
     **BASELINES,
 }
-PRESETS = ("paper", "reference", "small")
+PRESETS = ("paper", "reference", "small", "fine-tune")
 
 ROBUST_TASKS: Settings = {"HalfCheetah": {"kappa_reg": 0.03}, "Ant": {"kappa_reg": 0.003}}
 WOCAR_TASKS: Settings = {
@@ -87,16 +87,16 @@ SMALL_ROBUST_TASKS: Settings = {
     "GoHomeGrid": {"kappa_reg": 0.5, "reg_lead": 0.3},
 }
 SMALL_WOCAR: dict[str, Any] = {"kappa_wst": 0.3, "kappa_begin": 0.5}
-SMALL_WOCAR_STEPS: dict[str, int] = {"CartPole": 48_000, "LunarLander": 160_000}
-SMALL_WOCAR_DQN: Settings = {
+FINE_TUNE_STEPS: dict[str, int] = {"CartPole": 48_000, "LunarLander": 160_000}
+FINE_TUNE_DQN: Settings = {
     "CartPole": {"tau": 0.0003, "exploration_fraction": 0.3, "exploration_final_eps": 0.1},
     "LunarLander": {
-        **{"n_step": 1, "tau": 0.0005},
+        "tau": 0.0005,
         **{"exploration_initial_eps": 0.5, "exploration_final_eps": 0.1, "exploration_hold": 4},
     },
 }
-"""Made for `--init-from` an agent of DQN."""
-SMALL_WOCAR_TASKS: Settings = {
+"""For `--init-from` an agent of DQN: targets this slow learn nothing from the beginning."""
+FINE_TUNE_WOCAR: Settings = {
     "CartPole": {
         **{"eps": 0.1, "eps_begin": 0.0, "eps_end": 0.4, "bounds": "ibp", "kappa_wst": 0.1, "kappa_begin": 0.3},
         **{"kappa_reg": 20.0, "reg_lead": 3.0, "reg_reference": "values"},
@@ -165,6 +165,8 @@ def default_config(method: str, env: str, preset: str = "paper") -> RunConfig:
     if preset not in PRESETS:
         raise UserError(f"unknown preset {preset!r}; presets: {', '.join(PRESETS)}")
     task = env.split("-v")[0]
+    if preset == "fine-tune" and (method != "wocar-dqn" or task not in FINE_TUNE_WOCAR):
+        raise UserError(f"only wocar-dqn on {' and '.join(FINE_TUNE_WOCAR)} has a fine-tune preset")
     if method.endswith("dqn"):
         return _dqn_config(method, env, preset)
     if method in BASELINES:
@@ -223,9 +225,14 @@ def _dqn_config(method: str, env: str, preset: str) -> RunConfig:
         robust |= SMALL_ROBUST_TASKS.get(task, {})
     algorithm, steps = {**SMALL_DQN, **SMALL_DQN_TASKS.get(task, {})}, STEPS.get(task, 200_000)
     if kind is WocarQConfig:
-        robust |= {**SMALL_WOCAR, **SMALL_WOCAR_TASKS.get(task, {})}
-        algorithm |= SMALL_WOCAR_DQN.get(task, {})
-        steps = SMALL_WOCAR_STEPS.get(task, steps)
+        robust |= SMALL_WOCAR
+        algorithm["n_step"] = 1
+    if preset == "fine-tune":
+        robust, algorithm, steps = (
+            robust | FINE_TUNE_WOCAR[task],
+            algorithm | FINE_TUNE_DQN[task],
+            FINE_TUNE_STEPS[task],
+        )
     return RunConfig(
         method, env, steps=steps, algorithm=DQNConfig(**algorithm), robust=kind(**robust) if kind else None
     )
