@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import shutil
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,8 @@ def one_line_errors(what: str, path: Path) -> Iterator[None]:
 
 
 def write_atomic(path: Path, data: bytes) -> None:
-    temporary = path.with_name(path.name + ".partial")
+    """Whole or not at all, also where several processes write the same file."""
+    temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex[:12]}.partial")
     with one_line_errors("write", path):
         try:
             with open(temporary, "wb") as file:

@@ -66,7 +66,7 @@ class RunFolder:
             pairs = ", ".join(f"{k} {old[k]!r} (asked: {new.get(k)!r})" for k in old if old[k] != new.get(k))
             if pairs:
                 raise UserError(f"{self.path} was started with {pairs}; resume it as it was, or choose another --out")
-        elif self.path.is_dir() and (foreign := {p.name for p in self.path.iterdir()} - {".lock", "run.json.partial"}):
+        elif self.path.is_dir() and (foreign := [p.name for p in self.path.iterdir() if not _ours(p.name)]):
             raise UserError(f"{self.path} holds other files ({min(foreign)}) and no run; choose another --out")
 
     def close(self) -> None:
@@ -120,6 +120,11 @@ class RunFolder:
     def log(self, row: dict[str, Any]) -> None:
         with one_line_errors("write", self.metrics_file), open(self.metrics_file, "a") as file:
             file.write(json.dumps({k: None if not np.isfinite(v) else v for k, v in row.items()}) + "\n")
+
+
+def _ours(name: str) -> bool:
+    """Whether a run killed before it had written its run.json may have left this file."""
+    return name == ".lock" or (name.startswith("run.json.") and name.endswith(".partial"))
 
 
 def _flat(data: dict[str, Any]) -> dict[str, Any]:
