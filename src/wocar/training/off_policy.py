@@ -15,6 +15,7 @@ from wocar.networks import GreedyPolicy, Normaliser, PixelNormaliser, RunningNor
 from wocar.training.config import RunConfig
 from wocar.training.dqn import DQN
 from wocar.training.exploration import RandomActions
+from wocar.training.memory import keep_freed_memory
 from wocar.training.replay_buffer import Replay, Sample
 from wocar.training.run_folder import load_run_agent
 from wocar.training.worker import Iteration
@@ -23,6 +24,7 @@ from wocar.types import EnvSpec, UserError, VectorEnv
 
 class OffPolicy:
     def __init__(self, config: RunConfig, algorithm: DQN, spec: EnvSpec) -> None:
+        keep_freed_memory()
         cfg = algorithm.config
         self.config, self.cfg, self.algorithm, self.spec = config, cfg, algorithm, spec
         self.key = jax.random.key(config.seed)
