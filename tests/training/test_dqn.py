@@ -15,7 +15,7 @@ from wocar.agent import load_agent
 from wocar.cli import main
 from wocar.evaluation.episodes import run_episodes
 from wocar.mechanisms.q_objective import QBatch, VanillaQ
-from wocar.networks import DiscreteCritic, GreedyPolicy
+from wocar.networks import DiscreteCritic, GreedyPolicy, PixelNormaliser
 from wocar.networks.layers import linear
 from wocar.training.dqn import DQN, DQNConfig, bootstrap, create_network, td_loss
 from wocar.types import ActionSpace, EnvSpec
@@ -161,6 +161,20 @@ def test_both_networks_for_pixels() -> None:
     dense, convolutions = 3136 * 512 + 512 + 512 * 6 + 6, 32 * 64 + 32 + 64 * 32 * 16 + 64 + 64 * 64 * 9 + 64
     assert sizes["nature"] == dense + convolutions
     assert sizes["small"] == 16 * 64 + 16 + 32 * 16 * 16 + 32 + 2592 * 256 + 256 + 256 * 6 + 6
+
+
+def test_frames_of_bytes_are_the_frames_an_agent_sees() -> None:
+    spec = EnvSpec("toy", (1, 84, 84), ActionSpace(3))
+    algorithm = DQN(DQNConfig(network="small"), VanillaQ())
+    rng, n = np.random.default_rng(0), 4
+    raw, later = rng.integers(0, 256, (2, n, 1, 84, 84), np.uint8)
+    ones = np.ones(n, np.float32)
+    stored = QBatch(raw, np.arange(n, dtype=np.int32) % 3, ones, later, 0.9 * ones, ones)
+    seen = stored._replace(obs=PixelNormaliser()(raw), next_obs=PixelNormaliser()(later))
+    key, now = jax.random.key(0), jnp.zeros(())
+    after = [algorithm.update(algorithm.init(spec, key), batch, key, now) for batch in (stored, seen)]
+    for one, other in zip(*(arrays((learner, errors)) for learner, errors, _ in after), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
 
 
 def train(method: str, out: Path, *options: str) -> int:

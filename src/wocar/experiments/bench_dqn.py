@@ -115,7 +115,7 @@ def update_ms(method: str, repeats: int = 20) -> float:
     assert isinstance(algorithm, DQN)
     worker = OffPolicy(config, algorithm, spec)
     rng, n = np.random.default_rng(0), algorithm.config.batch_size
-    frames = rng.random((2, n, *spec.obs_shape), dtype=np.float32)
+    frames = rng.integers(0, 256, (2, n, *spec.obs_shape), np.uint8)
     actions = rng.integers(0, spec.actions.size, n).astype(np.int32)
     ones = np.ones(n, np.float32)
     batch, learner, times = QBatch(frames[0], actions, ones, frames[1], ones, ones), worker.learner, []

@@ -16,7 +16,8 @@ from wocar.types import Array, Limits
 
 
 class QBatch(NamedTuple):
-    """Transitions (N, ...) as the networks see them; `discounts` multiply the value of next_obs, `weights` the loss."""
+    """Transitions (N, ...) as the networks see them, or frames of bytes; `discounts` multiply the value of next_obs,
+    `weights` the loss."""
 
     obs: Array
     actions: Array
@@ -26,6 +27,13 @@ class QBatch(NamedTuple):
     weights: Array
     notes: dict[str, Array] = {}  # noqa: RUF012
     """An objective's own."""
+
+    @property
+    def seen(self) -> "QBatch":
+        """Frames of bytes as the networks see them, in [0, 1]."""
+        if self.obs.dtype != jnp.uint8:
+            return self
+        return self._replace(obs=jnp.float32(self.obs) / 255, next_obs=jnp.float32(self.next_obs) / 255)
 
 
 class QNet(NamedTuple):

@@ -123,7 +123,7 @@ class DQN:
         self, learner: DQNLearner, batch: QBatch, key: jax.Array, progress: jax.Array
     ) -> tuple[DQNLearner, jax.Array, Info]:
         """Alg. 2, lines 8 to 17, on one minibatch; with every door closed DQN. Also the errors (N,) of the acting Q."""
-        q, objective = learner.q, self.objective
+        q, objective, batch = learner.q, self.objective, batch.seen
         base = _Base(self, learner.done, progress)
         extra, noted, fit_info = objective.fit(learner.extra, learner.policy, batch, base, progress)
         next_value = base.next_value(*objective.action_values(learner.extra, q, batch.next_obs, progress))

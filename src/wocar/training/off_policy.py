@@ -119,7 +119,9 @@ class OffPolicy:
         return info
 
     def _batch(self, drawn: Sample) -> QBatch:
-        obs, next_obs = self.normaliser(drawn.obs), self.normaliser(drawn.next_obs)
+        obs, next_obs = drawn.obs, drawn.next_obs
+        if not self.pixels or self.normaliser != PixelNormaliser():  # frames of bytes are divided where they are used
+            obs, next_obs = self.normaliser(obs), self.normaliser(next_obs)
         return QBatch(obs, drawn.actions, drawn.rewards, next_obs, drawn.discounts, drawn.weights)
 
     def agent(self) -> Agent:
