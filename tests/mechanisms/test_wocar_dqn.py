@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from wocar.bounds import Ball, network_bounds
 from wocar.experiments.presets import default_config, make_algorithm
 from wocar.mechanisms.q_config import WocarQConfig
-from wocar.mechanisms.q_objective import QBatch, QNet, StateAdversarialQ
+from wocar.mechanisms.q_objective import Outcome, QBatch, QNet, StateAdversarialQ
 from wocar.mechanisms.q_reg import hinge, margin, margin_bound
 from wocar.mechanisms.wocar_dqn import WocarQ, WocarQState
 from wocar.networks import DiscreteCritic, GreedyPolicy, cnn, linear, mlp
@@ -171,6 +171,17 @@ def test_algorithm_2_by_hand() -> None:
     online, target = objective.action_values(extra, net([0, 0, 0], [0, 0, 0]), batch.next_obs, LATE)
     np.testing.assert_allclose(online[0], [0.6 * 3 + 0.4 * 2, 0.6 * 1 + 0.4 * 1, 0.6 * 2 - 0.4 * 9], rtol=1e-6)
     np.testing.assert_allclose(target[0], [0.6 * 5 + 0.4 * 10, 0.6 * 6 + 0.4 * 20, 0.6 * 7 + 0.4 * 30], rtol=1e-6)
+
+
+def test_several_steps_are_for_the_natural_critic_alone() -> None:
+    settings = WocarQConfig(eps=0.1, eps_end=0.5)
+    extra = WocarQState(natural=net([3, 1, 2], [5, 6, 7]), worst=net([2, 1, -9], [10, 20, 30]))
+    policy = GreedyPolicy(table([1, 2, 0], [1, -1, 0]).network)
+    one = QBatch(*(np.array(x, np.float32) for x in ([[0.0]], [0], [1], [[0.5]], [0.9], [1])))
+    later = Outcome(*(np.array(x, np.float32) for x in ([2.5], [[0.7]], [0.7])))
+    base = Recorder()
+    WocarQ(settings, ActionSpace(3)).fit(extra, policy, one._replace(later=later), base, LATE)
+    np.testing.assert_allclose(base.wanted, [[2.5 + 0.7 * 5], [1 + 0.9 * 20]])
 
 
 def test_the_regulariser_keeps_the_action_of_the_values_or_its_own() -> None:

@@ -192,7 +192,7 @@ def metrics(out: Path) -> list[dict]:
     [
         ("dqn", ["--per-alpha", "0.6", "--n-step", "3", "--dueling"]),
         ("sa-dqn", ["--reg-solver", "convex"]),
-        ("wocar-dqn", []),
+        ("wocar-dqn", ["--n-step", "3"]),
     ],
 )
 def test_a_run_leaves_an_agent_and_no_replay(method: str, options: list[str], tmp_path: Path) -> None:

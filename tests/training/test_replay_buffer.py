@@ -112,6 +112,10 @@ def test_every_sample_is_a_transition_that_happened(tmp_path: Path, n_step: int,
         assert drawn.rewards[k] == pytest.approx(reward)
         assert tuple(drawn.next_obs[k]) == next_obs
         assert drawn.discounts[k] == pytest.approx(discount)
+    one_step = replay.outcome(drawn.slots[:200], 1)
+    for k, got in enumerate(zip(*one_step, strict=True)):
+        reward, next_obs, discount = expected(moments, by_obs[tuple(drawn.obs[k])], 1)
+        assert (got[0], tuple(got[1]), got[2]) == (pytest.approx(reward), next_obs, pytest.approx(discount))
 
 
 def test_a_fresh_start_cuts_like_a_time_limit(tmp_path: Path) -> None:

@@ -15,6 +15,18 @@ from wocar.mechanisms.state_reg import categorical_distance, categorical_distanc
 from wocar.types import Array, Limits
 
 
+class Outcome(NamedTuple):
+    """What came of some steps: discounted rewards, the state after them, what multiplies its value."""
+
+    rewards: Array
+    next_obs: Array
+    discounts: Array
+
+    @property
+    def seen(self) -> "Outcome":
+        return self._replace(next_obs=as_seen(self.next_obs))
+
+
 class QBatch(NamedTuple):
     """Transitions (N, ...) as the networks see them, or frames of bytes; `discounts` multiply the value of next_obs,
     `weights` the loss."""
@@ -25,15 +37,20 @@ class QBatch(NamedTuple):
     next_obs: Array
     discounts: Array
     weights: Array
+    later: Outcome | None = None
+    """Of several steps, for values that no attacker lowers, where the fields above are of one."""
     notes: dict[str, Array] = {}  # noqa: RUF012
     """An objective's own."""
 
     @property
     def seen(self) -> "QBatch":
-        """Frames of bytes as the networks see them, in [0, 1]."""
-        if self.obs.dtype != jnp.uint8:
-            return self
-        return self._replace(obs=jnp.float32(self.obs) / 255, next_obs=jnp.float32(self.next_obs) / 255)
+        later = self.later and self.later.seen
+        return self._replace(obs=as_seen(self.obs), next_obs=as_seen(self.next_obs), later=later)
+
+
+def as_seen(obs: Array) -> Array:
+    """Frames of bytes as the networks see them, in [0, 1]."""
+    return jnp.float32(obs) / 255 if obs.dtype == jnp.uint8 else obs
 
 
 class QNet(NamedTuple):

@@ -47,8 +47,9 @@ class WocarQ(NamedTuple):
     ) -> tuple[WocarQState, QBatch, Info]:
         """Alg. 2, lines 8 to 16: natural values, action sets at s', worst actions, worst critic, importance."""
         cfg, ball = self.config, self.regulariser.ball(progress)
-        next_natural = base.next_value(extra.natural.online(batch.next_obs), extra.natural.target(batch.next_obs))
-        natural, _ = base.descend(extra.natural, batch, batch.rewards + batch.discounts * next_natural)
+        after = batch if batch.later is None else batch.later
+        next_natural = base.next_value(extra.natural.online(after.next_obs), extra.natural.target(after.next_obs))
+        natural, _ = base.descend(extra.natural, batch, after.rewards + after.discounts * next_natural)
 
         found = set_minimum(policy, extra.worst, batch.next_obs, ball, cfg, self.actions)
         targets = worst_attack_backup(batch.rewards, batch.discounts == 0, found.value, batch.discounts)

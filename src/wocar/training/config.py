@@ -169,8 +169,6 @@ class RunConfig:
             raise UserError(f"--buffer-size must be at least {least} here, not {dqn.buffer_size}")
         if dqn.learning_starts < 0:
             raise UserError(f"--learning-starts must be a number from 0 up, not {dqn.learning_starts}")
-        if isinstance(self.robust, WocarQConfig) and dqn.n_step > 1:
-            raise UserError("--n-step must be 1 for the worst critic: more steps would not be the worst attack's")
 
     @property
     def rollout_steps(self) -> int:

@@ -52,7 +52,7 @@ class DQNConfig:
     dueling: bool = False
     """A value and the actions' leads over their mean as heads of one network."""
     n_step: int = 1
-    """Rewards in a target before it relies on the next value."""
+    """Rewards in a target before it relies on the next value; in WocaR-DQN, of Q_v: an attacker acts at every step."""
     per_alpha: float = 0.0
     """Prioritised replay: how strongly large errors are preferred; 0: not at all."""
     per_beta: float = 0.4

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from wocar.agent import Agent
-from wocar.mechanisms.q_objective import QBatch
+from wocar.mechanisms.q_objective import Outcome, QBatch
 from wocar.networks import GreedyPolicy, Normaliser, PixelNormaliser, RunningNormaliser
 from wocar.training.config import RunConfig
 from wocar.training.dqn import DQN
@@ -119,10 +119,13 @@ class OffPolicy:
         return info
 
     def _batch(self, drawn: Sample) -> QBatch:
-        obs, next_obs = drawn.obs, drawn.next_obs
-        if not self.pixels or self.normaliser != PixelNormaliser():  # frames of bytes are divided where they are used
-            obs, next_obs = self.normaliser(obs), self.normaliser(next_obs)
-        return QBatch(obs, drawn.actions, drawn.rewards, next_obs, drawn.discounts, drawn.weights)
+        """As the networks see it; but frames of bytes are divided where they are used."""
+        see = as_is_stored if self.pixels and self.normaliser == PixelNormaliser() else self.normaliser
+        near, later = Outcome(drawn.rewards, see(drawn.next_obs), drawn.discounts), None
+        if self.cfg.n_step > 1 and self.algorithm.objective.critics:
+            rewards, next_obs, discounts = self.replay.outcome(drawn.slots, 1)
+            near, later = Outcome(rewards, see(next_obs), discounts), near
+        return QBatch(see(drawn.obs), drawn.actions, *near, drawn.weights, later)
 
     def agent(self) -> Agent:
         critics = getattr(self.learner.extra, "critics", {})
@@ -151,6 +154,10 @@ class OffPolicy:
 
     def finish(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def as_is_stored(obs: np.ndarray) -> np.ndarray:
+    return obs
 
 
 def load_first(path: str, spec: EnvSpec) -> Agent:

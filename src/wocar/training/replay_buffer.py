@@ -136,17 +136,19 @@ class Replay:
         return slots
 
     def _gather(self, slots: np.ndarray, weights: np.ndarray) -> Sample:
+        return Sample(self._observe(slots), self.actions[slots], *self.outcome(slots, self._n_step), weights, slots)
+
+    def outcome(self, slots: np.ndarray, steps: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Of up to so many steps, no more than samples take: rewards, next observations, discounts."""
         last, rewards = slots, np.zeros(len(slots), np.float32)
         discounts, going = np.ones(len(slots), np.float32), np.ones(len(slots), bool)
-        for _ in range(self._n_step):
+        for _ in range(steps):
             rewards += going * discounts * self.rewards[last]
             discounts *= np.where(going, self._gamma * ~self.terminated[last], 1).astype(np.float32)
             ended = self.ended[last]
             last = np.where(going, (last + self._n) % len(self.live), last)
             going = going & ~ended
-        return Sample(
-            self._observe(slots), self.actions[slots], rewards, self._observe(last), discounts, weights, slots
-        )
+        return rewards, self._observe(last), discounts
 
     def _observe(self, slots: np.ndarray) -> np.ndarray:
         """What was shown at these slots; an episode's first frame stands for those before it."""
