@@ -73,8 +73,18 @@ def test_every_kind_of_dqn_has_settings_that_can_run(env: str) -> None:
 def test_settings_for_fine_tuning_are_for_one_method() -> None:
     tuned, plain = (default_config("wocar-dqn", "CartPole-v1", preset) for preset in ("fine-tune", "paper"))
     assert tuned.algorithm.tau < plain.algorithm.tau  # type: ignore[union-attr]
-    with pytest.raises(UserError, match="fine-tune"):
-        default_config("dqn", "CartPole-v1", "fine-tune")
+    for method, env in (("dqn", "CartPole-v1"), ("wocar-dqn", "GoHomeGrid-v0"), ("wocar-dqn", "Breakout-v5")):
+        with pytest.raises(UserError, match="fine-tune preset, on CartPole"):
+            default_config(method, env, "fine-tune")
+
+
+@pytest.mark.parametrize("env", ["Pong-stack2-v5", "Freeway-v5"])
+def test_fine_tuning_fits_the_agents_of_the_small_preset(env: str) -> None:
+    tuned, plain = (default_config(m, env, preset) for m, preset in (("wocar-dqn", "fine-tune"), ("dqn", "small")))
+    tuned.check()
+    assert tuned.steps < plain.steps
+    assert tuned.algorithm.network == plain.algorithm.network == "small"  # type: ignore[union-attr]
+    assert tuned.robust.reg_reference == "values"  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("kind", list(SPECS))

@@ -5,6 +5,31 @@ from typing import Any
 
 from wocar.envs import atari
 from wocar.experiments.baselines import BASELINES, baseline_config
+from wocar.experiments.q_settings import (
+    ATARI,
+    ATARI_ROBUST,
+    ATARI_ROBUST_TASKS,
+    ATARI_TASKS,
+    ATARI_WOCAR,
+    FINE_TUNE_DQN,
+    FINE_TUNE_GAME,
+    FINE_TUNE_GAME_STEPS,
+    FINE_TUNE_GAME_WOCAR,
+    FINE_TUNE_GAMES,
+    FINE_TUNE_GAMES_WOCAR,
+    FINE_TUNE_STEPS,
+    FINE_TUNE_WOCAR,
+    RADIAL_ATARI,
+    RADIAL_EPS,
+    SMALL_ATARI,
+    SMALL_ATARI_TASKS,
+    SMALL_DQN,
+    SMALL_DQN_TASKS,
+    SMALL_ROBUST,
+    SMALL_ROBUST_TASKS,
+    SMALL_WOCAR,
+    STEPS,
+)
 from wocar.experiments.task_settings import (
     A2C_GAMES,
     EPS,
@@ -64,97 +89,10 @@ REFERENCE_TASKS: Settings = {
     "Ant": {"critic_lr": 3e-5, "kappa_wst": 0.8},
 }
 
-STEPS: dict[str, int] = {"CartPole": 100_000, "LunarLander": 300_000, "GoHomeGrid": 20_000}
-SMALL_DQN: dict[str, Any] = {
-    "learning_rate": 1e-3,
-    "target_update_interval": 1,
-    "tau": 0.005,
-    "loss": "squared",
-    "normalise_obs": False,
-}
-SMALL_DQN_TASKS: Settings = {
-    "CartPole": {"learning_rate": 5e-4, "hidden": (128, 128), "exploration_final_eps": 0.02},
-    "LunarLander": {
-        **{"learning_rate": 5e-4, "hidden": (128, 128), "loss": "huber", "n_step": 3},
-        **{"exploration_fraction": 0.3, "exploration_hold": 8},
-    },
-    "GoHomeGrid": {"gamma": 0.95},
-}
-SMALL_ROBUST: dict[str, Any] = {"eps_begin": 0.3, "eps_end": 0.8}
-SMALL_ROBUST_TASKS: Settings = {
-    "CartPole": {"kappa_reg": 0.5, "reg_lead": 0.5},
-    "LunarLander": {"kappa_reg": 0.3},
-    "GoHomeGrid": {"kappa_reg": 0.5, "reg_lead": 0.3},
-}
-SMALL_WOCAR: dict[str, Any] = {"kappa_wst": 0.3, "kappa_begin": 0.5}
-FINE_TUNE_STEPS: dict[str, int] = {"CartPole": 48_000, "LunarLander": 160_000}
-FINE_TUNE_DQN: Settings = {
-    "CartPole": {"tau": 0.0003, "exploration_fraction": 0.3, "exploration_final_eps": 0.1},
-    "LunarLander": {
-        "tau": 0.0005,
-        **{"exploration_initial_eps": 0.5, "exploration_final_eps": 0.1, "exploration_hold": 4},
-    },
-}
-"""For `--init-from` an agent of DQN: targets this slow learn nothing from the beginning."""
-FINE_TUNE_WOCAR: Settings = {
-    "CartPole": {
-        **{"eps": 0.1, "eps_begin": 0.0, "eps_end": 0.4, "bounds": "ibp", "kappa_wst": 0.1, "kappa_begin": 0.3},
-        **{"kappa_reg": 20.0, "reg_lead": 3.0, "reg_reference": "values"},
-    },
-    "LunarLander": {
-        **{"eps": 0.045, "eps_begin": 0.0, "eps_end": 0.4, "bounds": "ibp", "kappa_wst": 0.001, "kappa_reg": 10.0},
-        "reg_reference": "values",
-    },
-}
-
-ATARI: dict[str, Any] = {
-    "n_steps": 1,
-    "train_freq": 4,
-    "learning_rate": 1e-4,
-    "anneal_lr": False,
-    "batch_size": 32,
-    "buffer_size": 500_000,
-    "learning_starts": 50_000,
-    "exploration_fraction": 0.1,
-    "exploration_final_eps": 0.01,
-    "target_update_interval": 500,
-    "per_alpha": 0.6,
-}
-ATARI_TASKS: Settings = {"freeway": {"exploration_fraction": 1 / 60}}
-SMALL_ATARI: dict[str, Any] = {
-    "network": "small",
-    "learning_rate": 2.5e-4,
-    "anneal_lr": True,
-    "buffer_size": 200_000,
-    "learning_starts": 10_000,
-    "n_step": 3,
-}
-"""For a machine of two cores: an hour of training where the paper's settings take days."""
-SMALL_ATARI_TASKS: Settings = {"freeway": {"exploration_fraction": 0.1, "exploration_hold": 64}}
-ATARI_ROBUST: dict[str, Any] = {
-    "eps": 1 / 255,
-    "eps_begin": 0.25,
-    "eps_end": 0.9,
-    "eps_schedule": "smoothed",
-    "kappa_reg": 0.005,
-    "reg_solver": "convex",
-}
-ATARI_WOCAR: dict[str, Any] = {"bounds": "ibp", "kappa_begin": 1 / 3, "kappa_schedule": "exponential"}
-ATARI_ROBUST_TASKS: Settings = {"bank_heist": {"kappa_reg": 0.02}, "road_runner": {"kappa_reg": 0.01}}
-
-
 A2C_GAME_ROBUST: dict[str, Any] = {"eps": 1 / 255, "reg_solver": "convex"}
 A2C_GAME_WOCAR: dict[str, Any] = {"bounds": "ibp", "critic_epochs": 1, "critic_minibatches": 1}
 """Intervals and single steps: convolutions are slow in loops."""
-RADIAL_ATARI: dict[str, Any] = {
-    "learning_rate": 1.25e-4,
-    "batch_size": 128,
-    "buffer_size": 200_000,
-    "target_update_interval": 1_000,
-    "exploration_initial_eps": 0.01,
-    "per_alpha": 0.0,
-}
-RADIAL_EPS: dict[str, Any] = {"eps": 1 / 255, "eps_begin": 1 / 90, "eps_end": 8 / 9}
+FINE_TUNED = {*FINE_TUNE_WOCAR, *FINE_TUNE_GAMES}
 Q_OBJECTIVES: dict[str, Any] = {"sa-dqn": RobustQConfig, "wocar-dqn": WocarQConfig, "radial-dqn": RadialQConfig}
 
 
@@ -165,8 +103,8 @@ def default_config(method: str, env: str, preset: str = "paper") -> RunConfig:
     if preset not in PRESETS:
         raise UserError(f"unknown preset {preset!r}; presets: {', '.join(PRESETS)}")
     task = env.split("-v")[0]
-    if preset == "fine-tune" and (method != "wocar-dqn" or task not in FINE_TUNE_WOCAR):
-        raise UserError(f"only wocar-dqn on {' and '.join(FINE_TUNE_WOCAR)} has a fine-tune preset")
+    if preset == "fine-tune" and (method != "wocar-dqn" or not {task, *(atari.parse(env) or ())} & FINE_TUNED):
+        raise UserError(f"only wocar-dqn has a fine-tune preset, on {', '.join(sorted(FINE_TUNED))}")
     if method.endswith("dqn"):
         return _dqn_config(method, env, preset)
     if method in BASELINES:
@@ -218,7 +156,7 @@ def _dqn_config(method: str, env: str, preset: str) -> RunConfig:
     if preset == "reference":
         raise UserError("DQN has no reference preset: the released versions contradict each other")
     if game is not None:
-        return _atari_config(method, env, game[0], preset == "small")
+        return _atari_config(method, env, game[0], preset)
     kind, task = Q_OBJECTIVES.get(method), env.split("-v")[0]
     robust = {"eps": RAW_EPS.get(task, RobustQConfig.eps), **SMALL_ROBUST}
     if kind is not RadialQConfig:
@@ -238,10 +176,10 @@ def _dqn_config(method: str, env: str, preset: str) -> RunConfig:
     )
 
 
-def _atari_config(method: str, env: str, game: str, small: bool) -> RunConfig:
-    settings = {**ATARI, **ATARI_TASKS.get(game, {})}
-    if small:
-        settings |= {**SMALL_ATARI, **SMALL_ATARI_TASKS.get(game, {})}
+def _atari_config(method: str, env: str, game: str, preset: str) -> RunConfig:
+    settings, steps = {**ATARI, **ATARI_TASKS.get(game, {})}, 6_000_000
+    if preset != "paper":
+        settings, steps = settings | {**SMALL_ATARI, **SMALL_ATARI_TASKS.get(game, {})}, 800_000
     kind, robust = Q_OBJECTIVES.get(method), {**ATARI_ROBUST, **ATARI_ROBUST_TASKS.get(game, {})}
     if kind is WocarQConfig:
         robust |= ATARI_WOCAR
@@ -249,10 +187,13 @@ def _atari_config(method: str, env: str, game: str, small: bool) -> RunConfig:
     if kind is RadialQConfig:
         robust = RADIAL_EPS
         settings |= RADIAL_ATARI
+    if preset == "fine-tune":
+        settings, steps = settings | FINE_TUNE_GAME | FINE_TUNE_GAMES[game], FINE_TUNE_GAME_STEPS[game]
+        robust |= FINE_TUNE_GAME_WOCAR | FINE_TUNE_GAMES_WOCAR[game]
     return RunConfig(
         method=method,
         env=env,
-        steps=800_000 if small else 6_000_000,
+        steps=steps,
         checkpoint_every=50_000,
         algorithm=DQNConfig(**settings),
         robust=kind(**robust) if kind else None,
