@@ -94,6 +94,21 @@ def test_doors_closed_one_by_one(kind: str) -> None:
     assert same(plain, trained(config("wocar-dqn", kappa_reg=0.0, kappa_wst=0.0, bounds="ibp"), kind))
 
 
+def test_doors_closed_with_several_steps() -> None:
+    """Of one step only the worst critic is to know."""
+    spec, key, now = SPECS["vector"], jax.random.key(3), jnp.float32(0.9)
+    far, one = make_batch(spec), make_batch(spec)._replace(rewards=np.zeros(16, np.float32), next_obs=np.zeros((16, 4)))
+    both = one._replace(later=Outcome(far.rewards, far.next_obs, far.discounts))
+    closed = config("wocar-dqn", kappa_reg=0.0, kappa_wst=0.0, bounds="ibp")
+    policies = []
+    for run, batch in ((config("dqn"), far), (closed, both)):
+        algorithm = make_algorithm(run, spec)
+        assert isinstance(algorithm, DQN)
+        learner, _, _ = algorithm.update(algorithm.init(spec, key), batch, key, now)
+        policies.append([np.asarray(x) for x in jax.tree.leaves(eqx.filter(learner.policy, eqx.is_array))])
+    assert same(*policies)
+
+
 def test_an_open_door_changes_the_network() -> None:
     plain = trained(config("dqn"), "vector")
     assert not same(plain, trained(config("sa-dqn"), "vector"))
@@ -183,7 +198,7 @@ def test_algorithm_2_by_hand() -> None:
     np.testing.assert_allclose(target[0], [0.6 * 5 + 0.4 * 10, 0.6 * 6 + 0.4 * 20, 0.6 * 7 + 0.4 * 30], rtol=1e-6)
 
 
-def test_several_steps_are_for_the_natural_critic_alone() -> None:
+def test_several_steps_are_not_for_the_worst_critic() -> None:
     settings = WocarQConfig(eps=0.1, eps_end=0.5)
     extra = WocarQState(natural=net([3, 1, 2], [5, 6, 7]), worst=net([2, 1, -9], [10, 20, 30]))
     policy = GreedyPolicy(table([1, 2, 0], [1, -1, 0]).network)

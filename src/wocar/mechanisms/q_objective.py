@@ -38,9 +38,13 @@ class QBatch(NamedTuple):
     discounts: Array
     weights: Array
     later: Outcome | None = None
-    """Of several steps, for values that no attacker lowers, where the fields above are of one."""
+    """Of several steps, for all but the worst critic, where the fields above are of one: attacks come at every step."""
     notes: dict[str, Array] = {}  # noqa: RUF012
     """An objective's own."""
+
+    @property
+    def after(self) -> Outcome:
+        return self.later or Outcome(self.rewards, self.next_obs, self.discounts)
 
     @property
     def seen(self) -> "QBatch":

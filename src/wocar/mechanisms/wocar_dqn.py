@@ -47,7 +47,7 @@ class WocarQ(NamedTuple):
     ) -> tuple[WocarQState, QBatch, Info]:
         """Alg. 2, lines 8 to 16: natural values, action sets at s', worst actions, worst critic, importance."""
         cfg, ball = self.config, self.regulariser.ball(progress)
-        after = batch if batch.later is None else batch.later
+        after = batch.after
         next_natural = base.next_value(extra.natural.online(after.next_obs), extra.natural.target(after.next_obs))
         natural, _ = base.descend(extra.natural, batch, after.rewards + after.discounts * next_natural)
 

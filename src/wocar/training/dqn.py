@@ -52,7 +52,7 @@ class DQNConfig:
     dueling: bool = False
     """A value and the actions' leads over their mean as heads of one network."""
     n_step: int = 1
-    """Rewards in a target before it relies on the next value; in WocaR-DQN, of Q_v: an attacker acts at every step."""
+    """Rewards in a target before it relies on the next value; not in the worst critic's: attacks come at every step."""
     per_alpha: float = 0.0
     """Prioritised replay: how strongly large errors are preferred; 0: not at all."""
     per_beta: float = 0.4
@@ -126,8 +126,9 @@ class DQN:
         q, objective, batch = learner.q, self.objective, batch.seen
         base = _Base(self, learner.done, progress)
         extra, noted, fit_info = objective.fit(learner.extra, learner.policy, batch, base, progress)
-        next_value = base.next_value(*objective.action_values(learner.extra, q, batch.next_obs, progress))
-        wanted = batch.rewards + batch.discounts * next_value
+        after = batch.after
+        next_value = base.next_value(*objective.action_values(learner.extra, q, after.next_obs, progress))
+        wanted = after.rewards + after.discounts * next_value
 
         def penalty(online: DiscreteCritic) -> jax.Array:
             return objective.penalty(GreedyPolicy(online.network), noted, key, progress)
