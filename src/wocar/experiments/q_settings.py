@@ -29,7 +29,7 @@ SMALL_ROBUST_TASKS: Settings = {
 SMALL_WOCAR: dict[str, Any] = {"kappa_wst": 0.3, "kappa_begin": 0.5}
 FINE_TUNE_STEPS: dict[str, int] = {"CartPole": 48_000, "LunarLander": 160_000}
 FINE_TUNE_DQN: Settings = {
-    "CartPole": {"tau": 0.0003, "exploration_fraction": 0.3, "exploration_final_eps": 0.1},
+    "CartPole": {"tau": 0.0003, "exploration_fraction": 0.5, "exploration_final_eps": 0.01},
     "LunarLander": {
         "tau": 0.0005,
         **{"exploration_initial_eps": 0.5, "exploration_final_eps": 0.1, "exploration_hold": 4},

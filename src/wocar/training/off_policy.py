@@ -21,6 +21,8 @@ from wocar.training.run_folder import load_run_agent
 from wocar.training.worker import Iteration
 from wocar.types import EnvSpec, UserError, VectorEnv
 
+_fold_in = jax.jit(jax.random.fold_in)
+
 
 class OffPolicy:
     def __init__(self, config: RunConfig, algorithm: DQN, spec: EnvSpec) -> None:
@@ -60,7 +62,7 @@ class OffPolicy:
             self.normaliser = self.normaliser.update(seen)
         info: dict[str, jax.Array] = {}
         if (iteration + 1) * self.config.batch_steps > self.cfg.learning_starts and self.replay.ready:
-            info = self._learn(jax.random.fold_in(self.key, iteration), progress)
+            info = self._learn(_fold_in(self.key, iteration), progress)
         return Iteration(returns, lengths, info, {})
 
     def _exploration(self, progress: float) -> float:
@@ -111,9 +113,7 @@ class OffPolicy:
             return info
         for k in range(cfg.updates):
             drawn = self.replay.sample(cfg.batch_size, self.rng, beta)
-            self.learner, errors, info = self.algorithm.update(
-                self.learner, self._batch(drawn), jax.random.fold_in(key, k), now
-            )
+            self.learner, errors, info = self.algorithm.update(self.learner, self._batch(drawn), _fold_in(key, k), now)
             if cfg.per_alpha:
                 self.replay.learnt(drawn.slots, np.asarray(errors))
         return info
