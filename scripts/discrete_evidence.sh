@@ -17,7 +17,7 @@ one() {
   $wocar audit "runs/discrete/$name" --attacks none,random,pgd-10,maxdiff-kl --eps "$eps" --json "results/discrete/$name.json"
 }
 
-declare -A eps=([GoHomeGrid-v0]=0.1 [CartPole-v1]=0.07 [LunarLander-v3]=0.03) # units of the observation
+declare -A eps=([GoHomeGrid-v0]=0.1 [CartPole-v1]=0.0675 [LunarLander-v3]=0.025) # units of the observation
 tasks=("$@")
 [ $# -gt 0 ] || tasks=(GoHomeGrid-v0 CartPole-v1 LunarLander-v3)
 for task in "${tasks[@]}"; do for seed in 0 1 2; do for method in dqn wocar-dqn; do
