@@ -4,13 +4,27 @@ import numpy as np
 import pytest
 
 from wocar.envs import make_env
-from wocar.training.exploration import RandomActions
+from wocar.training.dqn import DQNConfig
+from wocar.training.exploration import RandomActions, random_share
 
 
 def drawn(share: float, hold: int, steps: int = 20_000) -> tuple[np.ndarray, np.ndarray]:
     explorer, rng = RandomActions(3, 2, hold), np.random.default_rng(0)
     actions, taken = zip(*(explorer.draw(share, rng) for _ in range(steps)), strict=True)
     return np.array(actions), np.array(taken)
+
+
+@pytest.mark.parametrize(
+    ("end", "shares"),
+    [(None, [1.0, 0.6, 0.2, 0.2, 0.2]), (0.0, [1.0, 0.6, 0.2, 0.1, 0.0])],
+)
+def test_random_actions_become_rarer_and_stay_so_or_end(end: float | None, shares: list[float]) -> None:
+    cfg = DQNConfig(exploration_fraction=0.2, exploration_final_eps=0.2, exploration_end_eps=end)
+    assert [random_share(cfg, p) for p in (0.0, 0.1, 0.2, 0.6, 1.0)] == pytest.approx(shares)
+
+
+def test_exploration_may_begin_at_its_final_share() -> None:
+    assert random_share(DQNConfig(exploration_fraction=0.0), 0.0) == 0.05
 
 
 @pytest.mark.parametrize("hold", [1, 8])

@@ -30,7 +30,8 @@ ROBUST_COUNTS = ("reg_steps", "search_steps", "critic_epochs", "critic_minibatch
 ATTACK_COUNTS = ("pgd_steps",)
 DQN_COUNTS = ("train_freq", "batch_size", "buffer_size", "target_update_interval", "n_step", "exploration_hold")
 DQN_SHARES = (
-    *("tau", "exploration_fraction", "exploration_initial_eps", "exploration_final_eps", "per_alpha", "per_beta"),
+    *("exploration_fraction", "exploration_initial_eps", "exploration_final_eps", "exploration_end_eps"),
+    *("tau", "per_alpha", "per_beta"),
     *("eps_begin", "eps_end", "kappa_begin", "radial_weight"),
 )
 SIZES = ("init_std", "clip_range", "max_grad_norm", "adversary_clip_range")
@@ -138,7 +139,7 @@ class RunConfig:
         options = {name: value for part in parts if part for name, value in vars(part).items()}
         for names, low, high, words in RANGES:
             for name in names:
-                if name in options and not low <= options[name] <= high:
+                if options.get(name) is not None and not low <= options[name] <= high:
                     raise UserError(f"--{name.replace('_', '-')} must {words}, not {options[name]}")
         if min(self.algorithm.hidden, default=1) <= 0:
             raise UserError(f"--hidden must be positive, not {self.algorithm.hidden}")

@@ -38,6 +38,8 @@ class DQNConfig:
     """Share of training over which random actions become rarer."""
     exploration_initial_eps: float = 1.0
     exploration_final_eps: float = 0.05
+    exploration_end_eps: float | None = None
+    """Where random actions go on becoming rarer until training ends; none: they stay as rare as they are then."""
     exploration_hold: int = 1
     """Steps that a random action lasts at most: more than one where aimless steps lead nowhere."""
     target_update_interval: int = 200

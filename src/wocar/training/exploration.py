@@ -2,6 +2,15 @@
 
 import numpy as np
 
+from wocar.training.dqn import DQNConfig
+
+
+def random_share(cfg: DQNConfig, progress: float) -> float:
+    """Share of random actions after so much of training: two lines that meet at `exploration_fraction`."""
+    final = cfg.exploration_final_eps
+    end = final if cfg.exploration_end_eps is None else cfg.exploration_end_eps
+    return float(np.interp(progress, (0.0, cfg.exploration_fraction, 1.0), (cfg.exploration_initial_eps, final, end)))
+
 
 class RandomActions:
     """ε-greedy choice for several environments at once; a random action lasts for up to `hold` steps."""

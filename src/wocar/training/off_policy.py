@@ -14,7 +14,7 @@ from wocar.mechanisms.q_objective import Outcome, QBatch
 from wocar.networks import GreedyPolicy, Normaliser, PixelNormaliser, RunningNormaliser
 from wocar.training.config import RunConfig
 from wocar.training.dqn import DQN
-from wocar.training.exploration import RandomActions
+from wocar.training.exploration import RandomActions, random_share
 from wocar.training.memory import keep_freed_memory
 from wocar.training.replay_buffer import Replay, Sample
 from wocar.training.run_folder import load_run_agent
@@ -57,18 +57,13 @@ class OffPolicy:
 
     def iterate(self, iteration: int) -> Iteration:
         progress = iteration / self.config.iterations
-        returns, lengths, seen = self._collect(self._exploration(progress))
+        returns, lengths, seen = self._collect(random_share(self.cfg, progress))
         if self.cfg.normalise_obs and isinstance(self.normaliser, RunningNormaliser):
             self.normaliser = self.normaliser.update(seen)
         info: dict[str, jax.Array] = {}
         if (iteration + 1) * self.config.batch_steps > self.cfg.learning_starts and self.replay.ready:
             info = self._learn(_fold_in(self.key, iteration), progress)
         return Iteration(returns, lengths, info, {})
-
-    def _exploration(self, progress: float) -> float:
-        cfg = self.cfg
-        done = min(1.0, progress / max(cfg.exploration_fraction, 1e-9))
-        return cfg.exploration_initial_eps + done * (cfg.exploration_final_eps - cfg.exploration_initial_eps)
 
     def _collect(self, exploration: float) -> tuple[list[float], list[int], np.ndarray]:
         """Steps of the greedy policy with random actions in between: ended episodes, and all that was seen."""
