@@ -278,9 +278,9 @@ def test_the_bound_of_the_margin_holds_and_is_tighter_than_apart(seed: int, eps:
         np.testing.assert_allclose(bound, margin(q_values, label), atol=1e-5)
 
 
-@pytest.mark.parametrize("loss", ["hinge", "kl"])
-def test_the_search_finds_less_than_the_bound_and_more_than_nothing(loss: Any) -> None:
-    settings = WocarQConfig(eps=0.2, reg_loss=loss, reg_lead=10.0, reg_steps=5)
+@pytest.mark.parametrize(("loss", "temperature"), [("hinge", 1.0), ("kl", 1.0), ("kl", 0.2)])
+def test_the_search_finds_less_than_the_bound_and_more_than_nothing(loss: Any, temperature: float) -> None:
+    settings = WocarQConfig(eps=0.2, reg_loss=loss, reg_temperature=temperature, reg_lead=10.0, reg_steps=5)
     objective = StateAdversarialQ(settings)
     policy = GreedyPolicy(mlp([4, 16, 3], jax.random.key(0), activation="relu"))
     obs, ball = jax.random.normal(jax.random.key(1), (32, 4)), objective.ball(jnp.float32(1))
@@ -289,6 +289,22 @@ def test_the_search_finds_less_than_the_bound_and_more_than_nothing(loss: Any) -
     bound = objective._bounded(policy, policy.head(obs), obs, ball, jax.random.key(2))
     assert (found <= bound + 1e-5).all()
     assert (found > at_rest).mean() > 0.9
+
+
+@pytest.mark.parametrize("solver", ["pgd", "convex"])
+def test_temperature_is_a_unit_of_values(solver: Any) -> None:
+    """Values and temperature a hundred times as large: the same distance; at the old temperature a larger one."""
+    network = mlp([4, 16, 3], jax.random.key(0), activation="relu")
+    larger = eqx.tree_at(lambda n: (n.layers[-1].weight, n.layers[-1].bias), network, replace_fn=lambda x: 100 * x)
+    batch = QBatch(jax.random.normal(jax.random.key(1), (32, 4)), *[jnp.zeros(32)] * 5)
+
+    def penalty(network: Any, temperature: float) -> float:
+        settings = WocarQConfig(eps=0.2, reg_loss="kl", reg_solver=solver, reg_temperature=temperature)
+        policy = GreedyPolicy(network)
+        return float(StateAdversarialQ(settings).penalty(policy, batch, jax.random.key(2), jnp.float32(1)))
+
+    assert penalty(larger, 100.0) == pytest.approx(penalty(network, 1.0), rel=1e-3)
+    assert penalty(larger, 1.0) > 2 * penalty(network, 1.0)
 
 
 def test_pixels_stay_pixels() -> None:

@@ -14,7 +14,9 @@ class RobustQConfig(GrowingBall):
     """Mechanism 3: keep the greedy action inside the ball."""
     kappa_reg: float = 0.1
     reg_loss: Literal["hinge", "kl"] = "hinge"
-    """What is kept small: the lead of another action, or the distance of softmax(Q)."""
+    """What is kept small: the lead of another action, or the distance of softmax(Q / temperature)."""
+    reg_temperature: float = 1.0
+    """Of kl, in units of Q: leads much smaller than this need not be kept."""
     reg_solver: Literal["pgd", "convex"] = "pgd"
     """Search the ball for the largest loss, or bound it by intervals."""
     reg_steps: int = 3

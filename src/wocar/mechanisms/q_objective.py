@@ -148,7 +148,7 @@ class StateAdversarialQ(BallQ):
 
         def loss(x: Array) -> jax.Array:
             if cfg.reg_loss == "kl":
-                return categorical_distance(q_values, policy.head(x))
+                return categorical_distance(q_values / cfg.reg_temperature, policy.head(x) / cfg.reg_temperature)
             return margin(policy.head(x), jnp.argmax(q_values, axis=-1))
 
         worst = ascend_in_ball(loss, ball, obs, ball.sample(key, obs), steps=cfg.reg_steps)
@@ -158,5 +158,6 @@ class StateAdversarialQ(BallQ):
         """No less than the loss anywhere in the ball."""
         cfg = self.config
         if cfg.reg_loss == "kl":
-            return categorical_distance_bound(q_values, *network_bounds(policy.network, ball, obs, "ibp"))
+            lower, upper = (b / cfg.reg_temperature for b in network_bounds(policy.network, ball, obs, "ibp"))
+            return categorical_distance_bound(q_values / cfg.reg_temperature, lower, upper)
         return hinge(margin_bound(policy.network, ball, obs, jnp.argmax(q_values, axis=-1)), cfg.reg_lead)

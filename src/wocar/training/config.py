@@ -34,7 +34,7 @@ DQN_SHARES = (
     *("tau", "per_alpha", "per_beta"),
     *("eps_begin", "eps_end", "kappa_begin", "radial_weight"),
 )
-SIZES = ("init_std", "clip_range", "max_grad_norm", "adversary_clip_range")
+SIZES = ("reg_temperature", "init_std", "clip_range", "max_grad_norm", "adversary_clip_range")
 RANGES: list[tuple[tuple[str, ...], float, float, str]] = [
     (COUNTS + ROBUST_COUNTS + ATTACK_COUNTS + DQN_COUNTS, 1, sys.maxsize, "be positive"),
     (SIZES, sys.float_info.min, sys.float_info.max, "be positive"),
