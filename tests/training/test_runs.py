@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -188,6 +189,15 @@ def test_a_full_disk_is_told_and_costs_nothing(killed: tuple[Path, bytes], tmp_p
     assert contents(out / "checkpoints") == before
 
 
+@pytest.fixture
+def heeds_interrupts() -> Iterator[None]:
+    """Processes started here do, also where the tests themselves run in the background of a shell and do not."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeds_interrupts")
 def test_interrupted_by_the_user(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "run"
     process = start("ppo", out, "--env", "Pendulum-v1", "--steps", "10000000", "--checkpoint-every", "320")
