@@ -48,8 +48,8 @@ iterate, resident = OffPolicy.iterate, []
 
 def noting(self, iteration):
     with open("/proc/self/statm") as file:
-        _, all, shared, *_ = map(int, file.read().split())
-    resident.append((all - shared) * 4096)
+        _, whole, shared, *_ = map(int, file.read().split())
+    resident.append((whole - shared) * 4096)
     return iterate(self, iteration)
 
 OffPolicy.iterate = noting

@@ -39,7 +39,7 @@ class DQNConfig:
     exploration_initial_eps: float = 1.0
     exploration_final_eps: float = 0.05
     exploration_end_eps: float | None = None
-    """Where random actions go on becoming rarer until training ends; none: they stay as rare as they are then."""
+    """Share of random actions when training ends, in a line from exploration_final_eps; none: that one stays."""
     exploration_hold: int = 1
     """Steps that a random action lasts at most: more than one where aimless steps lead nowhere."""
     target_update_interval: int = 200
