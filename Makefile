@@ -31,7 +31,7 @@ check: .venv/.oracle  ## lint, format check, types, then all tests
 	$(RUN) pytest $(PYTEST_ARGS)
 
 bench: .venv/.oracle  ## measure the speed ratios
-	$(RUN) wocar.experiments.bench
+	$(RUN) wocar.bench
 
 format: .venv/.setup  ## apply ruff's fixes and format
 	$(RUN) ruff check --fix

@@ -4,7 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
-from wocar.experiments.published import published
+from wocar.reproduce.paper_numbers import published
 
 WHO = {
     "ppo-halfcheetah": ("HalfCheetah", "ppo"),

@@ -44,8 +44,12 @@ MAY_IMPORT: dict[str, list[str]] = {
     "interop": ["agent", "networks", "types"],
     "__init__": [],  # `import wocar` stays instant; everyone may read `wocar.__version__`
 }
-MAY_IMPORT["experiments"] = [room for room in MAY_IMPORT if room != "__init__"]
-MAY_IMPORT["cli"] = [room for room in MAY_IMPORT if room != "__init__"]
+LOWER = [room for room in MAY_IMPORT if room not in ("__init__", "report")]
+MAY_IMPORT["methods"] = LOWER
+MAY_IMPORT["api"] = [*LOWER, "methods"]
+MAY_IMPORT["reproduce"] = [*LOWER, "methods", "report"]
+MAY_IMPORT["bench"] = [*LOWER, "methods", "api"]
+MAY_IMPORT["cli"] = [room for room in MAY_IMPORT if room not in ("__init__", "bench")]
 MAY_IMPORT["__main__"] = ["cli"]
 
 # library -> the only modules or packages under wocar that may import it.
@@ -54,9 +58,9 @@ ONLY_IN: dict[str, list[str]] = {
     "envpool": ["envs"],
     "gymnasium": ["envs"],
     "matplotlib": ["report"],
-    "ray": ["experiments.cluster"],
+    "ray": ["reproduce.ray_cluster"],
     "optax": ["training", "attacks", "mechanisms.worst_value"],
-    "stable_baselines3": ["experiments.bench"],
+    "stable_baselines3": ["bench"],
     "torch": [],
 }
 

@@ -7,9 +7,9 @@ __version__ = "0.1.0"
 __all__ = ["AttackedObservation", "__version__", "audit", "load"]
 
 _PLACES = {
-    "AttackedObservation": "wocar.evaluation.attacked",
-    "audit": "wocar.experiments.api",
-    "load": "wocar.experiments.api",
+    "AttackedObservation": "wocar.evaluation.attacked_observation",
+    "audit": "wocar.api",
+    "load": "wocar.api",
 }
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 import jax
 import jax.numpy as jnp
 
-Kind = Literal["constant", "linear", "cubic", "exponential", "smoothed", "stage"]
+ScheduleKind = Literal["constant", "linear", "cubic", "exponential", "smoothed", "stage"]
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,7 @@ class Schedule:
     """From 0 at `begin` to `value` at `end` (fractions of training), then constant."""
 
     value: float
-    kind: Kind = "linear"
+    kind: ScheduleKind = "linear"
     begin: float = 0.0
     end: float = 1.0
 

@@ -17,7 +17,7 @@ from wocar.attacks.learned import (
     Direction,
     PAADAttack,
     SARLAttack,
-    Target,
+    TargetAction,
     load_attack,
     softmax_pull_back,
     sum_to_zero,
@@ -112,7 +112,7 @@ def test_a_target_action_is_reached() -> None:
     policy = categorical(np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))
     target = categorical(np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]))
     target = eqx.tree_at(lambda p: p.network.layers[0].bias, target, jnp.array([0.0, 1.0, 0.0]))
-    shown = Perturbation(PAADAttack(target, Target()), Ball(2.0), 0)(policy, Z)
+    shown = Perturbation(PAADAttack(target, TargetAction()), Ball(2.0), 0)(policy, Z)
     assert (np.asarray(policy.mode(shown)) == 1).all()
     np.testing.assert_allclose((shown - Z)[:, 1], 2.0, atol=1e-5)  # log π of the target rises with its own coordinate
 

@@ -24,13 +24,13 @@ from wocar.bounds import Ball
 from wocar.envs import env_spec
 from wocar.evaluation.episodes import run_episodes
 from wocar.evaluation.worst_critic import collect_rollout
-from wocar.experiments.presets import make_algorithm
 from wocar.mechanisms.worst_value import q_at
+from wocar.methods.presets import make_algorithm
 from wocar.networks import ActionCritic, DiscreteCritic
 from wocar.networks.layers import linear
-from wocar.training.config import RunConfig
 from wocar.training.loop import train
 from wocar.training.ppo import PPOConfig
+from wocar.training.run_config import RunConfig
 from wocar.types import Interval, Transitions
 
 KEY = jax.random.key(0)

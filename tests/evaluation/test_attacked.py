@@ -14,7 +14,7 @@ from wocar.agent import Agent
 from wocar.attacks import PGD, MaxDiff, Perturbation, Random
 from wocar.bounds import Ball
 from wocar.envs import env_spec
-from wocar.evaluation.attacked import raw
+from wocar.evaluation.attacked_observation import raw
 from wocar.networks import PixelNormaliser, RecurrentPolicy, RunningNormaliser, ScaledNormaliser
 from wocar.types import UserError
 

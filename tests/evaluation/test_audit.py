@@ -10,12 +10,12 @@ import pytest
 
 import wocar
 from wocar.agent import Agent
-from wocar.evaluation import kinds
-from wocar.evaluation.audit import Watch, audit
+from wocar.api import train_for_audit
+from wocar.evaluation import attack_registry
+from wocar.evaluation.audit import AuditObserver, audit
 from wocar.evaluation.audit_file import AuditFolder, agent_digest, markdown
 from wocar.evaluation.episodes import run_episodes
-from wocar.evaluation.suites import Plan, attack_plan
-from wocar.experiments.api import train_for_audit
+from wocar.evaluation.suites import AuditPlan, attack_plan
 from wocar.types import UserError
 
 MakeAgent = Callable[..., Agent]
@@ -25,7 +25,7 @@ ATTACKS: dict[str, list[dict[str, Any]]] = {"none": [{}], "random": [{}], "maxdi
 SIZES = {"episodes": 6, "select_episodes": 4}
 
 
-class Heard(Watch):
+class Heard(AuditObserver):
     """Counts episodes run and found; stops the audit after some rows where asked to."""
 
     def __init__(self, stop_after: int = 1000) -> None:
@@ -44,8 +44,8 @@ class Heard(Watch):
             raise KeyboardInterrupt
 
 
-def plan(attacks: dict[str, list[dict[str, Any]]], *eps: float, **more: Any) -> Plan:
-    return Plan(attacks, eps or (0.5,), **{**SIZES, **more})
+def plan(attacks: dict[str, list[dict[str, Any]]], *eps: float, **more: Any) -> AuditPlan:
+    return AuditPlan(attacks, eps or (0.5,), **{**SIZES, **more})
 
 
 def flags(result: dict[str, Any]) -> set[str]:
@@ -206,7 +206,7 @@ def test_attacks_on_actions(tmp_path: Path, follower: MakeAgent, fresh_agent: Ma
 
 
 def test_robust_sarsa_hands_its_critic_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, follower: MakeAgent) -> None:
-    monkeypatch.setattr(kinds, "ROLLOUT_STEPS", 4096)
+    monkeypatch.setattr(attack_registry, "ROLLOUT_STEPS", 4096)
     grid = [{"radius": 0.05, "reg": reg} for reg in (1000.0, 0.1)]
     attacks = {"none": [{}], "random": [{}], "robust-sarsa": grid, "rs-mad": [{"weight": 0.5}]}
     result = audit(follower(), plan(attacks), AuditFolder(tmp_path))
@@ -220,7 +220,7 @@ def test_robust_sarsa_hands_its_critic_on(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_worst_critic_attacks_and_teaches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, follower: MakeAgent
 ) -> None:
-    monkeypatch.setattr(kinds, "WORST_STEPS", 512)
+    monkeypatch.setattr(attack_registry, "WORST_STEPS", 512)
     tiny = {"n_envs": 4, "n_steps": 32, "minibatches": 2, "policy_lr": 1e-5, "init_std": 0.1, "steps": 128}
     attacks = {
         "random": [{}],
@@ -230,7 +230,7 @@ def test_a_worst_critic_attacks_and_teaches(
     result = audit(follower(), plan(attacks, select_episodes=6), AuditFolder(tmp_path), train_for_audit)
     rows = result["attacks"]
     assert rows["worst-critic"]["mean"] < 1.3 * rows["random"]["mean"]
-    assert rows["worst-critic"]["foretold"] == pytest.approx(rows["worst-critic"]["mean_discounted"], rel=0.25)
+    assert rows["worst-critic"]["predicted"] == pytest.approx(rows["worst-critic"]["mean_discounted"], rel=0.25)
     untaught, taught = (entry["mean"] for entry in rows["sa-rl"]["grid"])
     assert taught < 1.3 * rows["random"]["mean"] < untaught
 

@@ -8,8 +8,8 @@ import pytest
 from wocar.evaluation.flags import distinct, flags_of, improving
 
 
-def row(mean: float, sort: str = "gradient", **more: Any) -> dict[str, Any]:
-    plain = {"mean": mean, "std": 10.0, "episodes": 50, "eps": 0.1, "sort": sort, "budget_used": 0.9}
+def row(mean: float, family: str = "gradient", **more: Any) -> dict[str, Any]:
+    plain = {"mean": mean, "std": 10.0, "episodes": 50, "eps": 0.1, "family": family, "budget_used": 0.9}
     return plain | {"zero_gradients": 0.0} | more
 
 

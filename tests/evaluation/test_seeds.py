@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wocar.evaluation.seeds import (
+from wocar.evaluation.seed_statistics import (
     estimate,
     iqm,
     median,

@@ -8,10 +8,10 @@ from collections.abc import Callable
 import pytest
 
 from wocar.agent import Agent
-from wocar.evaluation.kinds import KINDS
+from wocar.api import default_eps
+from wocar.evaluation.attack_registry import KINDS
 from wocar.evaluation.suites import SUITES, attack_plan, suite_digest, suite_plan
-from wocar.experiments.api import default_eps
-from wocar.experiments.task_settings import EPS, RAW_EPS
+from wocar.methods.task_settings import EPS, RAW_EPS
 from wocar.networks import PixelNormaliser, RunningNormaliser, ScaledNormaliser
 from wocar.types import UserError
 

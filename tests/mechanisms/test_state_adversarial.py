@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wocar.mechanisms.config import RobustConfig
+from wocar.mechanisms.policy_config import RobustConfig
 from wocar.mechanisms.state_adversarial import StateAdversarial
 from wocar.networks import CategoricalPolicy, GaussianPolicy
 from wocar.types import Batch

@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wocar.bounds import Ball, network_bounds
-from wocar.experiments.presets import default_config, make_algorithm
 from wocar.mechanisms.q_config import WocarQConfig
-from wocar.mechanisms.q_objective import Outcome, QBatch, QNet, StateAdversarialQ
+from wocar.mechanisms.q_objective import QBatch, QNet, StateAdversarialQ, StepOutcome
 from wocar.mechanisms.q_reg import hinge, margin, margin_bound
 from wocar.mechanisms.wocar_dqn import WocarQ, WocarQState
+from wocar.methods.presets import default_config, make_algorithm
 from wocar.networks import DiscreteCritic, GreedyPolicy, cnn, linear, mlp
-from wocar.training.config import RunConfig
 from wocar.training.dqn import DQN
+from wocar.training.run_config import RunConfig
 from wocar.types import ActionSpace, EnvSpec, UserError
 
 SPECS = {
@@ -98,7 +98,7 @@ def test_doors_closed_with_several_steps() -> None:
     """Of one step only the worst critic is to know."""
     spec, key, now = SPECS["vector"], jax.random.key(3), jnp.float32(0.9)
     far, one = make_batch(spec), make_batch(spec)._replace(rewards=np.zeros(16, np.float32), next_obs=np.zeros((16, 4)))
-    both = one._replace(later=Outcome(far.rewards, far.next_obs, far.discounts))
+    both = one._replace(later=StepOutcome(far.rewards, far.next_obs, far.discounts))
     closed = config("wocar-dqn", kappa_reg=0.0, kappa_wst=0.0, bounds="ibp")
     policies = []
     for run, batch in ((config("dqn"), far), (closed, both)):
@@ -203,7 +203,7 @@ def test_several_steps_are_not_for_the_worst_critic() -> None:
     extra = WocarQState(natural=net([3, 1, 2], [5, 6, 7]), worst=net([2, 1, -9], [10, 20, 30]))
     policy = GreedyPolicy(table([1, 2, 0], [1, -1, 0]).network)
     one = QBatch(*(np.array(x, np.float32) for x in ([[0.0]], [0], [1], [[0.5]], [0.9], [1])))
-    later = Outcome(*(np.array(x, np.float32) for x in ([2.5], [[0.7]], [0.7])))
+    later = StepOutcome(*(np.array(x, np.float32) for x in ([2.5], [[0.7]], [0.7])))
     base = Recorder()
     WocarQ(settings, ActionSpace(3)).fit(extra, policy, one._replace(later=later), base, LATE)
     np.testing.assert_allclose(base.wanted, [[2.5 + 0.7 * 5], [1 + 0.9 * 20]])

@@ -24,7 +24,7 @@ HARM = {
 
 def row(mean: float, attack: str, eps: float) -> dict[str, Any]:
     """As one row of an audit is written."""
-    sort = {"none": "natural", "random": "random"}.get(attack, "gradient")
+    family = {"none": "natural", "random": "random"}.get(attack, "gradient")
     return {
         "mean": mean,
         "std": 40.0,
@@ -33,7 +33,7 @@ def row(mean: float, attack: str, eps: float) -> dict[str, Any]:
         "mean_discounted": mean / 12,
         "seed": 1234,
         "eps": 0.0 if attack == "none" else eps,
-        "sort": sort,
+        "family": family,
         "select": {"mean": mean + 5, "std": 40.0, "episodes": 25, "seed": 501234},
     }
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from wocar.report.axes import Axis, extent, tick_text
 from wocar.report.model import Chart, Series
 from wocar.report.plots import PALETTE, save_chart
-from wocar.report.scale import Scale, extent, tick_text
 from wocar.report.svg import svg
 
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
@@ -24,7 +24,7 @@ def chart(kind: str, series: list[Series], **more: object) -> Chart:
 @settings(max_examples=100, deadline=None)
 @given(st.floats(-1e7, 1e7), st.floats(1e-3, 1e7))
 def test_ticks_are_round_few_and_inside(low: float, size: float) -> None:
-    scale = Scale(low, low + size, 0, 100)
+    scale = Axis(low, low + size, 0, 100)
     ticks = scale.ticks()
     assert 2 <= len(ticks) <= 7
     assert all(scale.low - 1e-6 * size <= tick <= scale.high + 1e-6 * size for tick in ticks)
@@ -32,7 +32,7 @@ def test_ticks_are_round_few_and_inside(low: float, size: float) -> None:
 
 
 def test_ticks_by_hand() -> None:
-    assert Scale(-100, 3500, 0, 1).ticks() == [0, 1000, 2000, 3000]
+    assert Axis(-100, 3500, 0, 1).ticks() == [0, 1000, 2000, 3000]
     assert [tick_text(x) for x in (0, 0.075, -1500, 20_000, 1_500_000)] == ["0", "0.075", "-1500", "20k", "1.5M"]
     assert extent([]) == (-0.05, 0.05)
     assert extent([10.0, 20.0], with_zero=True) == (0, 21)

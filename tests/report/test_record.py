@@ -13,7 +13,7 @@ from wocar.agent import Agent, load_agent
 from wocar.cli.record_command import main
 from wocar.envs import env_spec
 from wocar.envs.render import make_rendered, offscreen_backend
-from wocar.evaluation.recorded import attack_by_name, episode
+from wocar.evaluation.recording import attack_by_name, episode
 from wocar.networks import (
     CategoricalPolicy,
     GaussianPolicy,

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from wocar.cli.report_command import main
-from wocar.experiments.published import published
 from wocar.report.contents import Contents, contents
 from wocar.report.sources import collect
+from wocar.reproduce.paper_numbers import published
 
 STEPS = (1_000_000, 2_000_000)
 

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from wocar.experiments.published import EFFICIENCY, published
 from wocar.report.comparisons import improvement_table, profile_chart, statistics_table
 from wocar.report.contents import Contents, contents
 from wocar.report.efficiency import efficiency_table
 from wocar.report.estimates import estimates_chart, estimates_table
 from wocar.report.formats import chart_csv, csv_text, latex, markdown
 from wocar.report.groups import Group, Radius, grouped
-from wocar.report.model import Cell, Table
+from wocar.report.model import Table, TableCell
 from wocar.report.sources import collect
 from wocar.report.tables import main_radius, median_agents_table, results_table
+from wocar.reproduce.paper_numbers import EFFICIENCY, published
 
 HOPPER, WALKER = Radius("linf", 0.075), Radius("linf", 0.05)
 
@@ -36,16 +36,16 @@ def whole(results: Path) -> Contents:
     return contents(collect([results]), published())
 
 
-def column(table: Table, heading: str) -> dict[str, Cell]:
+def column(table: Table, heading: str) -> dict[str, TableCell]:
     return {row[0].text: row[table.headings.index(heading)] for row in table.rows}
 
 
 def test_results(hopper: list[Group]) -> None:
     table = results_table(hopper, HOPPER, published())
     assert table.headings == ["method", "no attack", "random", "MaxDiff", "Robust Sarsa", "worst", "kept", "seeds"]
-    assert column(table, "MaxDiff")["PPO"] == Cell("1582", 1582, "1575 .. 1589", "1410 ± 655")
+    assert column(table, "MaxDiff")["PPO"] == TableCell("1582", 1582, "1575 .. 1589", "1410 ± 655")
     assert column(table, "Robust Sarsa")["PPO"].worst
-    assert column(table, "worst")["PPO"] == Cell("882", 882, "875 .. 889, Robust Sarsa", "160 ± 136, PA-AD")
+    assert column(table, "worst")["PPO"] == TableCell("882", 882, "875 .. 889, Robust Sarsa", "160 ± 136, PA-AD")
     assert column(table, "kept")["PPO"].value == pytest.approx(882 / 3507)
     alone = column(table, "no attack")["WocaR-PPO, importance=False"]
     assert (alone.note, alone.published) == ("2898 .. 2921", "3574 ± 186")  # over its episodes; app:fig:abl
@@ -60,7 +60,7 @@ def test_the_papers_radius_comes_first(hopper: list[Group]) -> None:
 def test_the_median_agent_is_reported_as_in_the_paper(hopper: list[Group]) -> None:
     table = median_agents_table(hopper, HOPPER, published())
     assert column(table, "seed")["PPO"].text == "1"
-    assert column(table, "Robust Sarsa")["PPO"] == Cell("882 ± 40", 882, "", "794 ± 238", True)
+    assert column(table, "Robust Sarsa")["PPO"] == TableCell("882 ± 40", 882, "", "794 ± 238", True)
 
 
 def test_statistics_over_tasks(groups: list[Group]) -> None:
@@ -71,7 +71,7 @@ def test_statistics_over_tasks(groups: list[Group]) -> None:
     assert column(table, "runs")["PPO"].value == 6
     chances = improvement_table(groups, radii)
     assert column(chances, "against PPO")["WocaR-PPO"].value == 1
-    assert column(chances, "against WocaR-PPO")["PPO"] == Cell("0.00", 0, "0.00 .. 0.00")
+    assert column(chances, "against WocaR-PPO")["PPO"] == TableCell("0.00", 0, "0.00 .. 0.00")
     profile = {s.label: s for s in profile_chart(groups, radii).series}
     assert profile["PPO"].y[0] == 1 and profile["PPO"].y[-1] == 0
 
@@ -135,7 +135,9 @@ def test_text_forms(hopper: list[Group]) -> None:
     assert "| PPO | 3507 (3500 .. 3514) [paper: 3167 ± 542] |" in markdown(table)
     rows = list(csv.DictReader(io.StringIO(csv_text(table))))
     assert float(rows[0]["MaxDiff"]) == 1582 and rows[0]["MaxDiff: paper"] == "1410 ± 655"
-    text = latex(Table("n", "t", "", ["a_b", "50 %"], [[Cell(r"\x{"), Cell("1", 1, "0 .. 2", "3 ± 4", True)]], []))
+    text = latex(
+        Table("n", "t", "", ["a_b", "50 %"], [[TableCell(r"\x{"), TableCell("1", 1, "0 .. 2", "3 ± 4", True)]], [])
+    )
     assert r"a\_b & 50 \%" in text and r"\textbackslash{}x\{ & \textbf{1} \\" in text and r"3 $\pm$ 4" in text
 
 
@@ -163,6 +165,6 @@ def test_published_numbers() -> None:
 
 def test_time_and_steps_beside_the_papers(hopper: list[Group]) -> None:
     table = efficiency_table(hopper, published())
-    assert column(table, "hours")["WocaR-PPO, Hopper-v4"] == Cell("0.65", 0.65, published="2.3")
-    assert column(table, "million steps")["WocaR-PPO, Hopper-v4"] == Cell("2", 2.0, published="2")
+    assert column(table, "hours")["WocaR-PPO, Hopper-v4"] == TableCell("0.65", 0.65, published="2.3")
+    assert column(table, "million steps")["WocaR-PPO, Hopper-v4"] == TableCell("2", 2.0, published="2")
     assert column(table, "hours")["WocaR-PPO, importance=False, Hopper-v4"].published == ""

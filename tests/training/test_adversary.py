@@ -14,20 +14,20 @@ import pytest
 from wocar.agent import Agent
 from wocar.attacks import Random
 from wocar.attacks.base import Perturbation
-from wocar.attacks.learned import Actor, Direction, Displacement, Target, load_attack
+from wocar.attacks.learned import Actor, Direction, Displacement, TargetAction, load_attack
 from wocar.bounds import Ball
 from wocar.cli import main
 from wocar.envs import env_spec, make_env
 from wocar.envs.go_home import HOME, GoHomeDiscrete
 from wocar.evaluation.episodes import run_episodes
-from wocar.experiments.attackers import attacker_grid, attacker_settings
+from wocar.methods.attackers import attacker_grid, attacker_settings
 from wocar.networks import CategoricalPolicy, GaussianPolicy
 from wocar.networks.layers import linear, mlp
 from wocar.networks.normaliser import ScaledNormaliser
 from wocar.networks.recurrent import RecurrentPolicy
 from wocar.training.adversary import train_attacker
 from wocar.training.adversary_env import AdversaryEnv, host_show
-from wocar.training.config import PPOConfig
+from wocar.training.run_config import PPOConfig
 from wocar.types import UserError
 
 KEY = jax.random.key(0)
@@ -138,7 +138,7 @@ def test_the_host_shows_what_the_attack_shows(actor: Actor, discrete: bool, norm
 
 def test_what_needs_more_than_products_is_left_to_jax() -> None:
     policy = CategoricalPolicy(mlp([5, 3], KEY))
-    assert host_show(Target(), policy, Ball(0.1)) is None
+    assert host_show(TargetAction(), policy, Ball(0.1)) is None
     assert host_show(Direction(5), policy, Ball(0.1)) is None
     assert host_show(Direction(), RecurrentPolicy.create(5, 3, KEY), Ball(0.1)) is None
 

@@ -15,16 +15,16 @@ from wocar.agent import Agent, load_agent
 from wocar.attacks.learned import Direction, Displacement, load_attack
 from wocar.bounds import Ball
 from wocar.envs import env_spec, make_env
-from wocar.envs.part import Part
-from wocar.experiments.presets import default_config, make_algorithm
+from wocar.envs.env_slice import EnvSlice
+from wocar.methods.presets import default_config, make_algorithm
 from wocar.networks import GaussianPolicy
 from wocar.networks.layers import linear
 from wocar.networks.normaliser import ScaledNormaliser
 from wocar.training.adversary_env import Screen
 from wocar.training.alternating import Alternating
 from wocar.training.attacked_env import AttackedEnv
-from wocar.training.config import RunConfig, from_json, to_json
 from wocar.training.loop import make_envs, train
+from wocar.training.run_config import RunConfig, from_json, to_json
 
 
 class Count(gymnasium.Env):
@@ -65,8 +65,10 @@ def test_what_the_agent_is_shown_by_hand() -> None:
     )
     whole = make_env("Count-v0", 4, 0)
     opening = whole.reset()
-    env = AttackedEnv(Part(whole, opening, 2, 2), Screen(Displacement(), Ball(0.1), agent), np.random.default_rng(0))
-    env.face(agent, adversary)
+    env = AttackedEnv(
+        EnvSlice(whole, opening, 2, 2), Screen(Displacement(), Ball(0.1), agent), np.random.default_rng(0)
+    )
+    env.set_players(agent, adversary)
     np.testing.assert_allclose(env.reset(), [[5.1, -0.05]] * 2, atol=1e-4)
     step = env.step(np.array([[7.0]], np.float32), np.array([1], np.int32))
     np.testing.assert_allclose(step.obs, [[5.1, 0.45]], atol=1e-4)

@@ -8,11 +8,11 @@ import pytest
 
 from wocar.envs import env_spec
 from wocar.evaluation.episodes import run_episodes
-from wocar.experiments.presets import make_algorithm
+from wocar.methods.presets import make_algorithm
 from wocar.training.a2c import A2CConfig
-from wocar.training.config import RunConfig
 from wocar.training.loop import train
 from wocar.training.ppo import PPOConfig
+from wocar.training.run_config import RunConfig
 
 RUNS_LONG = True
 

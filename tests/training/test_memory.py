@@ -9,7 +9,7 @@ import pytest
 
 FAULTS = """
 import ctypes, resource
-from wocar.training.memory import keep_freed_memory
+from wocar.training.malloc import keep_freed_memory
 {call}
 c = ctypes.CDLL(None)
 c.malloc.restype, c.malloc.argtypes, c.free.argtypes = ctypes.c_void_p, [ctypes.c_size_t], [ctypes.c_void_p]

@@ -14,15 +14,15 @@ import pytest
 from wocar.agent import Agent, load_agent
 from wocar.envs import env_spec, make_env
 from wocar.evaluation.episodes import run_episodes
-from wocar.experiments.presets import default_config, make_algorithm
 from wocar.mechanisms.objective import Vanilla
+from wocar.methods.presets import default_config, make_algorithm
 from wocar.networks import RunningNormaliser
 from wocar.rollout import Collector, Rollout
-from wocar.training.config import RunConfig, from_json, to_json
 from wocar.training.learner import Learner, forget, minibatches
 from wocar.training.loop import train
 from wocar.training.ppo import PPOConfig
 from wocar.training.recurrent_ppo import RecurrentPPO, RecurrentPPOConfig
+from wocar.training.run_config import RunConfig, from_json, to_json
 from wocar.types import Batch, UserError
 
 KEY = jax.random.key(0)

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from wocar.envs import make_env
-from wocar.training.replay_buffer import Replay
+from wocar.training.replay_buffer import ReplayBuffer
 from wocar.training.sum_tree import SumTree
 from wocar.types import ActionSpace, EnvSpec, Step, UserError
 
@@ -55,7 +55,7 @@ class World:
         return Step(self.obs.copy(), rewards, self.ended & ~time_is_up, self.ended & time_is_up, resets)
 
 
-def fill(replay: Replay, world: World, steps: int, begin: bool = True) -> list[Moment]:
+def fill(replay: ReplayBuffer, world: World, steps: int, begin: bool = True) -> list[Moment]:
     """Play and record; the row of each transition counts as the replay's do."""
     moments = []
     if begin:
@@ -89,8 +89,8 @@ def expected(moments: list[Moment], first: Moment, n_step: int) -> tuple[float, 
     return reward, moment.next_obs, discount
 
 
-def make(folder: Path, capacity: int, slack: int = 20, anew: bool = True, **options: float) -> Replay:
-    replay = Replay(SPEC, N, capacity, slack, GAMMA, **options)  # type: ignore[arg-type]
+def make(folder: Path, capacity: int, slack: int = 20, anew: bool = True, **options: float) -> ReplayBuffer:
+    replay = ReplayBuffer(SPEC, N, capacity, slack, GAMMA, **options)  # type: ignore[arg-type]
     replay.open(folder, anew)
     return replay
 
@@ -214,7 +214,7 @@ def test_frames_stored_once_are_the_stacks_that_were_seen(tmp_path: Path, stack:
     """Breakout with random actions, through lost lives and whole games."""
     id = f"Breakout-stack{stack}-v5" if stack > 1 else "Breakout-v5"
     env = make_env(id, 2, seed=0, threads=1, training=True)
-    replay = Replay(env.spec, 2, 700, 10, 0.99)
+    replay = ReplayBuffer(env.spec, 2, 700, 10, 0.99)
     replay.open(tmp_path, anew=True)
     rng = np.random.default_rng(0)
     shown = [env.reset()]

@@ -12,7 +12,7 @@ from wocar.bounds import Ball, ascend_in_ball
 from wocar.bounds.search import shrinking
 from wocar.types import ActionSpace
 
-Objective = Callable[[jax.Array], jax.Array]
+InputObjective = Callable[[jax.Array], jax.Array]
 
 
 class Attack(Protocol):
@@ -29,7 +29,7 @@ class Attack(Protocol):
 class GradientAttack(Attack, Protocol):
     """An attack that climbs a function (B, *obs_shape) -> (B,) of what the victim is shown."""
 
-    def objective(self, policy: Any, obs: jax.Array) -> Objective: ...
+    def objective(self, policy: Any, obs: jax.Array) -> InputObjective: ...
 
 
 class ActionAttack(Protocol):
@@ -40,7 +40,7 @@ class ActionAttack(Protocol):
     ) -> jax.Array: ...
 
 
-def steepest(objective: Objective, ball: Ball, obs: jax.Array, steps: int) -> jax.Array:
+def steepest(objective: InputObjective, ball: Ball, obs: jax.Array, steps: int) -> jax.Array:
     """From the true state to the best point met on steps that shrink from two radii: within 1 % of fifty steps."""
     sizes = shrinking(2 * ball.radius(obs), steps)
     return ascend_in_ball(objective, ball, obs, obs, steps=steps, step_size=sizes, keep_best=True)

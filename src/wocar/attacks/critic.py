@@ -5,7 +5,7 @@ from typing import Any
 import equinox as eqx
 import jax
 
-from wocar.attacks.base import Objective, steepest
+from wocar.attacks.base import InputObjective, steepest
 from wocar.bounds import Ball
 
 
@@ -16,7 +16,7 @@ class CriticAttack(eqx.Module):
     """V: (B, *obs_shape) -> (B,)."""
     steps: int = eqx.field(static=True, default=10)
 
-    def objective(self, policy: Any, obs: jax.Array) -> Objective:
+    def objective(self, policy: Any, obs: jax.Array) -> InputObjective:
         return lambda x: -self.critic(x)
 
     def perturb(self, policy: Any, ball: Ball, obs: jax.Array, key: jax.Array) -> jax.Array:

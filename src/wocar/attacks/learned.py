@@ -67,7 +67,7 @@ class Direction:
 
 
 @dataclass(frozen=True)
-class Target:
+class TargetAction:
     """PA-AD with a director that names a discrete action: ascents of eps / 10 on the victim's log-probability of it."""
 
     steps: int = 30
@@ -85,7 +85,7 @@ class LearnedAttack(eqx.Module):
     """A trained adversary, which plays its mode, and the actor it was trained with. A recurrent one remembers."""
 
     adversary: Any
-    actor: Displacement | Direction | Target = eqx.field(static=True)
+    actor: Displacement | Direction | TargetAction = eqx.field(static=True)
 
     def perturb(self, policy: Any, ball: Ball, obs: jax.Array, key: jax.Array) -> jax.Array:
         return self.actor.move(policy, ball, obs, self.adversary.mode(obs))
@@ -109,17 +109,17 @@ class SARLAttack(LearnedAttack):
 class PAADAttack(LearnedAttack):
     """Policy adversarial actor-director: a trained director says where to push the victim, its gradient says how."""
 
-    actor: Direction | Target = eqx.field(static=True, default=Direction())
+    actor: Direction | TargetAction = eqx.field(static=True, default=Direction())
 
 
-def make_actor(kind: str, actor: str = "sign", pgd_steps: int = 30) -> Displacement | Direction | Target:
+def make_actor(kind: str, actor: str = "sign", pgd_steps: int = 30) -> Displacement | Direction | TargetAction:
     """`kind`: sa-rl, or pa-ad with an actor: sign or pgd along a direction, pgd to a target action."""
     if kind == "sa-rl":
         return Displacement()
-    actors: dict[str, Direction | Target] = {
+    actors: dict[str, Direction | TargetAction] = {
         "sign": Direction(),
         "pgd": Direction(pgd_steps),
-        "target": Target(pgd_steps),
+        "target": TargetAction(pgd_steps),
     }
     return actors[actor]
 

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from wocar.attacks.base import Objective
+from wocar.attacks.base import InputObjective
 from wocar.bounds import Ball, ascend_in_ball
 from wocar.mechanisms.state_reg import gaussian_distance
 
@@ -28,7 +28,7 @@ class PGD:
     """The first search starts at a random point, too."""
     momentum: float = 0.0
 
-    def objective(self, policy: Any, obs: jax.Array) -> Objective:
+    def objective(self, policy: Any, obs: jax.Array) -> InputObjective:
         head = policy.head(obs)
         if policy.discrete:
             return lambda x: cross_entropy(policy.head(x), jnp.argmax(head, axis=-1))
@@ -63,7 +63,7 @@ def cross_entropy(scores: jax.Array, actions: jax.Array) -> jax.Array:
     return -jnp.take_along_axis(jax.nn.log_softmax(scores), actions[:, None], axis=-1)[:, 0]
 
 
-def margin(policy: Any, obs: jax.Array) -> Objective:
+def margin(policy: Any, obs: jax.Array) -> InputObjective:
     """By how much the best other action beats the one chosen at `obs`: positive where the argmax has changed."""
     chosen = jax.nn.one_hot(jnp.argmax(policy.head(obs), axis=-1), policy.head(obs).shape[-1], dtype=bool)
 
@@ -75,7 +75,7 @@ def margin(policy: Any, obs: jax.Array) -> Objective:
 
 
 def climb(
-    objective: Objective,
+    objective: InputObjective,
     ball: Ball,
     obs: jax.Array,
     start: jax.Array,

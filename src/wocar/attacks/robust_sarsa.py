@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from wocar.attacks.base import Objective, steepest
+from wocar.attacks.base import InputObjective, steepest
 from wocar.bounds import Ball, network_bounds
 from wocar.mechanisms.worst_value import q_at
 from wocar.types import Array, Interval, Transitions
@@ -26,7 +26,7 @@ class RobustSarsa(eqx.Module):
     steps: int = eqx.field(static=True, default=10)
     maxdiff: float = eqx.field(static=True, default=0.0)
 
-    def objective(self, policy: Any, obs: jax.Array) -> Objective:
+    def objective(self, policy: Any, obs: jax.Array) -> InputObjective:
         head = policy.head(obs)
 
         def harm(x: jax.Array) -> jax.Array:

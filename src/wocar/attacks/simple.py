@@ -5,7 +5,7 @@ from typing import Any
 
 import jax
 
-from wocar.attacks.base import Objective
+from wocar.attacks.base import InputObjective
 from wocar.bounds import Ball, ascend_in_ball
 from wocar.mechanisms.state_reg import policy_distance
 
@@ -33,7 +33,7 @@ class MaxDiff:
     wide_start: bool = False
     """Start anywhere in the ball, not one step from its center (where the gradient is zero)."""
 
-    def objective(self, policy: Any, obs: jax.Array) -> Objective:
+    def objective(self, policy: Any, obs: jax.Array) -> InputObjective:
         head = policy.head(obs)
         return lambda x: policy_distance(policy, head, policy.head(x), unit_std=True)
 

@@ -10,12 +10,12 @@ from wocar.bounds.action_sets import (
     worst_action_in_mask,
 )
 from wocar.bounds.ball import Ball
-from wocar.bounds.network import Method, network_bounds
+from wocar.bounds.network import BoundMethod, network_bounds
 from wocar.bounds.search import ascend, ascend_in_ball
 
 __all__ = [
     "Ball",
-    "Method",
+    "BoundMethod",
     "action_ball",
     "action_box",
     "action_mask",

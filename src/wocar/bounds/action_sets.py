@@ -6,20 +6,20 @@ import jax
 import jax.numpy as jnp
 
 from wocar.bounds.ball import Ball
-from wocar.bounds.network import Method, Network, network_bounds
+from wocar.bounds.network import BoundMethod, Network, network_bounds
 from wocar.bounds.search import ascend, outputs, shrinking
 from wocar.types import Array, Interval
 
 
 def action_box(
-    mean: Network, ball: Ball, obs: Array, low: Array | None, high: Array | None, method: Method = "crown"
+    mean: Network, ball: Ball, obs: Array, low: Array | None, high: Array | None, method: BoundMethod = "crown"
 ) -> Interval:
     """Eq. (2), continuous actions: bounds of the policy's mean over the ball, cut to the action range [low, high]."""
     return _cut(network_bounds(mean, ball, obs, method), low, high)
 
 
 def action_mask(
-    scores: Network, ball: Ball, obs: Array, method: Method = "crown", greedy: Array | None = None
+    scores: Network, ball: Ball, obs: Array, method: BoundMethod = "crown", greedy: Array | None = None
 ) -> Array:
     """A_adv for discrete actions: (B, n), true where an action can have the highest logit or Q value in the ball.
 

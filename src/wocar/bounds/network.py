@@ -12,9 +12,9 @@ from wocar.bounds.lstm import HeldNetwork, held_bounds
 from wocar.bounds.search import searched_bounds
 from wocar.types import Array, Interval
 
-Method = Literal["ibp", "crown-ibp", "crown", "pgd"]
+BoundMethod = Literal["ibp", "crown-ibp", "crown", "pgd"]
 
-METHODS: dict[Method, Callable[[nn.Sequential, Ball, Array], Interval]] = {
+METHODS: dict[BoundMethod, Callable[[nn.Sequential, Ball, Array], Interval]] = {
     "ibp": interval_bounds,
     "crown-ibp": crown_ibp_bounds,
     "crown": crown_bounds,
@@ -26,7 +26,7 @@ Network = nn.Sequential | HeldNetwork
 """Layers in a row, or an LSTM between such with its state held still."""
 
 
-def network_bounds(network: Network, ball: Ball, center: Array, method: Method = "crown") -> Interval:
+def network_bounds(network: Network, ball: Ball, center: Array, method: BoundMethod = "crown") -> Interval:
     """Elementwise bounds of the network's outputs over the ball around each state of (B, *obs_shape).
 
     "ibp", "crown-ibp" and "crown" hold every output, each tighter and dearer than the one before. "pgd" comes from

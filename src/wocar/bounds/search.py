@@ -10,12 +10,12 @@ from wocar.bounds.ball import Ball
 from wocar.bounds.lstm import HeldNetwork
 from wocar.types import Array, Interval
 
-Objective = Callable[[Array], Array]
+InputObjective = Callable[[Array], Array]
 StepSizes = Callable[[Array], Array]
 
 
 def ascend(
-    objective: Objective,
+    objective: InputObjective,
     start: Array,
     project: Callable[[Array], Array],
     *,
@@ -54,7 +54,7 @@ def ascend(
 
 
 def ascend_in_ball(
-    objective: Objective,
+    objective: InputObjective,
     ball: Ball,
     center: Array,
     start: Array,

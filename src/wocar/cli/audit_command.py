@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal
 import tyro
 from rich.console import Console
 
+from wocar.api import audit
 from wocar.cli.audit_display import AuditDisplay, table
 from wocar.cli.options import parse, radii, say, words
 from wocar.evaluation.audit_file import markdown, rows_of
-from wocar.experiments.api import audit
 from wocar.files import write_atomic, write_json
 from wocar.types import UserError
 

@@ -11,13 +11,13 @@ from rich.table import Table
 from rich.text import Text
 
 from wocar.cli.options import say
-from wocar.evaluation.audit import Watch
+from wocar.evaluation.audit import AuditObserver
 from wocar.evaluation.audit_file import flips_of
 
 HEADINGS = ("attack", "mean", "std", "95 % interval", "eps", "episodes", "flips")
 
 
-class AuditDisplay(Watch):
+class AuditDisplay(AuditObserver):
     def __init__(self, title: str) -> None:
         self.title = title
         self.rows: list[tuple[str, dict[str, Any]]] = []

@@ -8,10 +8,10 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from wocar.bounds import Method
+from wocar.api import default_eps, load
+from wocar.bounds import BoundMethod
 from wocar.cli.options import parse, radii, say
 from wocar.evaluation.estimate import estimate
-from wocar.experiments.api import default_eps, load
 from wocar.files import write_json
 from wocar.training.run_folder import provenance
 from wocar.types import UserError
@@ -29,7 +29,7 @@ class EstimateOptions:
     """Backups of the worst critic before and after each exploration."""
     explorations: int = 16
     """Times the critic is let loose in the environment, to learn where its worst actions really lead."""
-    bounds: Method = "crown"
+    bounds: BoundMethod = "crown"
     episodes: int = 50
     seed: int = 1234
     env: str | None = None

@@ -9,7 +9,7 @@ import tyro
 from wocar.agent import FILES
 from wocar.cli.options import parse, say
 from wocar.files import atomic_directory
-from wocar.interop import Published, load_all
+from wocar.interop import LoadedFile, load_all
 from wocar.types import UserError
 
 ADVERSARY = "adversary"
@@ -46,7 +46,7 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def _write(found: Published, out: Path) -> None:
+def _write(found: LoadedFile, out: Path) -> None:
     """Both agents, or none."""
     with atomic_directory(out) as folder:
         found.victim.write(folder)

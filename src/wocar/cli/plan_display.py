@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from wocar.cli.options import say
-from wocar.experiments.plan import Plan
-from wocar.experiments.schedule import Outcome, Watch
-from wocar.experiments.tasks import Task, TaskFolder
+from wocar.reproduce.plan import Plan
+from wocar.reproduce.scheduler import PlanObserver, TaskOutcome
+from wocar.reproduce.tasks import Task, TaskFolder
 
 
 def listing(plan: Plan, root: Path, jobs: int) -> str:
@@ -43,7 +43,7 @@ def clock(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
-class PlanDisplay(Watch):
+class PlanDisplay(PlanObserver):
     def __init__(self, total: int) -> None:
         self.total, self.done, self.since = total, 0, time.monotonic()
         self._bar: Progress | None = None
@@ -67,7 +67,7 @@ class PlanDisplay(Watch):
             say(f"{done} of {total} tasks are done already")
         self._show()
 
-    def ended(self, outcome: Outcome, again: bool) -> None:
+    def ended(self, outcome: TaskOutcome, again: bool) -> None:
         if outcome.kind == "done":
             self.done += 1
             say(f"[{self.done}/{self.total}] {outcome.task.title}: {clock(outcome.seconds)}")

@@ -9,15 +9,15 @@ import numpy as np
 import tyro
 
 from wocar.agent import Agent
+from wocar.api import default_eps, load
 from wocar.attacks.learned import learned_attack
 from wocar.cli.options import parse, say
 from wocar.envs.render import RenderedEnv, make_rendered
-from wocar.evaluation.recorded import Moment, attack_by_name, episode
+from wocar.evaluation.recording import Moment, attack_by_name, episode
 from wocar.evaluation.worst_case import importance
-from wocar.experiments.api import default_eps, load
 from wocar.report.clips import FPS, bars, beside, check_target, picture_of, pixels, write_clip, write_pair
 from wocar.report.groups import method_label
-from wocar.report.words import attack_label, eps_text, number
+from wocar.report.labels import attack_label, eps_text, number
 from wocar.types import UserError
 
 

@@ -9,13 +9,13 @@ from typing import Annotated
 import tyro
 
 from wocar.cli.options import parse, say
-from wocar.experiments.published import published
 from wocar.files import one_line_errors, write_atomic
 from wocar.report.contents import Contents, contents, title_of
 from wocar.report.formats import chart_csv, csv_text, latex, markdown
 from wocar.report.page import page
 from wocar.report.plots import save_chart
 from wocar.report.sources import collect
+from wocar.reproduce.paper_numbers import published
 from wocar.types import UserError
 
 

@@ -8,15 +8,15 @@ from typing import Annotated, Literal
 
 import tyro
 
-from wocar.cli import report_command, worker
+from wocar.cli import report_command, task_process
 from wocar.cli.options import parse, say
 from wocar.cli.plan_display import PlanDisplay, listing
-from wocar.experiments.local import LocalExecutor
-from wocar.experiments.plan import Plan
-from wocar.experiments.schedule import Executor, Result, carry_out
-from wocar.experiments.targets import TARGETS, make_plan
-from wocar.experiments.tasks import TaskFolder
 from wocar.files import one_line_errors, read_json, write_json
+from wocar.reproduce.local_processes import LocalExecutor
+from wocar.reproduce.plan import Plan
+from wocar.reproduce.scheduler import Executor, Result, carry_out
+from wocar.reproduce.targets import TARGETS, make_plan
+from wocar.reproduce.tasks import TaskFolder
 from wocar.types import UserError
 
 
@@ -76,10 +76,10 @@ def main(argv: list[str]) -> int:
 def _executor(options: ReproduceOptions, plan: Plan, jobs: int) -> Executor:
     if options.ray is None:
         return LocalExecutor(options.out, jobs, plan.scale.tasks_each)
-    from wocar.experiments.cluster import RayExecutor
+    from wocar.reproduce.ray_cluster import RayExecutor
 
     address = None if options.ray == "local" else options.ray
-    return RayExecutor(options.out, address, options.jobs, plan.scale.tasks_each, worker.run)
+    return RayExecutor(options.out, address, options.jobs, plan.scale.tasks_each, task_process.run)
 
 
 def _draw(plan: Plan, folder: Path, result: Result) -> None:

@@ -6,19 +6,19 @@ import time
 from pathlib import Path
 
 from wocar.agent import Agent
+from wocar.api import default_eps, load
 from wocar.cli.options import parse, peek, say
 from wocar.envs import env_spec
 from wocar.evaluation.worst_case import calibrate
-from wocar.experiments.api import default_eps, load
-from wocar.experiments.attackers import ATTACKERS, attacker_config
-from wocar.experiments.presets import METHODS, default_config, make_algorithm
 from wocar.files import write_json
-from wocar.mechanisms.config import WocarConfig
+from wocar.mechanisms.policy_config import WocarConfig
+from wocar.methods.attackers import ATTACKERS, attacker_config
+from wocar.methods.presets import METHODS, default_config, make_algorithm
 from wocar.networks import TwinCritic
 from wocar.training.adversary import train_adversary
-from wocar.training.config import ATTACKS, RunConfig
 from wocar.training.loop import train
 from wocar.training.ppo import PPOConfig
+from wocar.training.run_config import ATTACKS, RunConfig
 from wocar.training.run_folder import load_config
 from wocar.types import UserError
 
@@ -48,7 +48,7 @@ def main(argv: list[str]) -> int:
 
 
 def _calibrate(agent: Agent, config: RunConfig, robust: WocarConfig) -> None:
-    """What the worst critic foretells, beside what an attacker who plays its worst actions achieves."""
+    """What the worst critic predicts, beside what an attacker who plays its worst actions achieves."""
     eps, scale = robust.eps, agent.meta["reward_std"]
     critic = agent.critics["worst"]
     if "worst-twin" in agent.critics:
@@ -56,7 +56,7 @@ def _calibrate(agent: Agent, config: RunConfig, robust: WocarConfig) -> None:
     check = calibrate(agent, critic, eps, scale, config.seed, robust)
     write_json(config.out / "calibration.json", {"eps": eps, "ratio": check.ratio, **check._asdict()})
     say(
-        f"the worst critic foretells a discounted return of {check.estimate:.1f}; "
+        f"the worst critic predicts a discounted return of {check.estimate:.1f}; "
         f"an attacker who replaces actions inside the sets achieves {check.achieved:.1f}"
     )
 

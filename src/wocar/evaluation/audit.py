@@ -11,16 +11,16 @@ from typing import Any
 from wocar import __version__
 from wocar.agent import Agent
 from wocar.envs import env_spec
-from wocar.envs.limited import with_time_limit, without_time_limit
+from wocar.envs.time_limit import with_time_limit, without_time_limit
+from wocar.evaluation.attack_registry import GREEDY_WORST_CASE, AttackContext, TrainAttacker, Trained, kind_of
+from wocar.evaluation.audit_cell import AuditCell, run_cell
 from wocar.evaluation.audit_file import AuditFolder, agent_digest
-from wocar.evaluation.cells import Cell, run_cell
 from wocar.evaluation.flags import distinct, flags_of
-from wocar.evaluation.kinds import GREEDY_WORST_CASE, TrainAttacker, Trained, Workshop, kind_of
-from wocar.evaluation.suites import Plan, Settings, suite_digest
+from wocar.evaluation.suites import AttackSettings, AuditPlan, suite_digest
 from wocar.types import UserError
 
 
-class Watch:
+class AuditObserver:
     """What an audit tells while it runs. This one does not listen."""
 
     def start(self, episodes: int) -> None:
@@ -38,11 +38,11 @@ class Watch:
 
 def audit(
     agent: Agent,
-    plan: Plan,
+    plan: AuditPlan,
     folder: AuditFolder,
     train: TrainAttacker | None = None,
     given: Mapping[str, Any] | None = None,
-    watch: Watch | None = None,
+    watch: AuditObserver | None = None,
     training_return: float | None = None,
 ) -> dict[str, Any]:
     """Mean, std and confidence interval of raw returns for each attack and radius, the worst, and the flags.
@@ -50,14 +50,16 @@ def audit(
     `train` trains learned attackers; `given` are trained ones, by the hash in the plan's settings of `trained:NAME`.
     """
     plan.check()
-    workshop = Workshop(_moved(agent, plan), plan.norm, plan.seed, train, given)
-    return _Audit(agent_digest(agent), workshop, plan, folder, watch or Watch()).result(training_return)
+    context = AttackContext(_moved(agent, plan), plan.norm, plan.seed, train, given)
+    return _Audit(agent_digest(agent), context, plan, folder, watch or AuditObserver()).result(training_return)
 
 
 class _Audit:
-    def __init__(self, digest: str, workshop: Workshop, plan: Plan, folder: AuditFolder, watch: Watch) -> None:
-        self.digest, self.workshop, self.plan, self.folder, self.watch = digest, workshop, plan, folder, watch
-        self.agent = workshop.agent
+    def __init__(
+        self, digest: str, context: AttackContext, plan: AuditPlan, folder: AuditFolder, watch: AuditObserver
+    ) -> None:
+        self.digest, self.context, self.plan, self.folder, self.watch = digest, context, plan, folder, watch
+        self.agent = context.agent
         self.skipped = self._skipped()
         self.grids = {name: grid for name, grid in plan.attacks.items() if name not in self.skipped}
         if not self.grids:
@@ -88,7 +90,7 @@ class _Audit:
 
     def _skipped(self) -> dict[str, str]:
         """Attacks of the suite that do not apply to this agent; asked for by name, they are a mistake."""
-        reasons = {name: kind_of(name).lacking(self.workshop) for name in self.plan.attacks}
+        reasons = {name: kind_of(name).lacking(self.context) for name in self.plan.attacks}
         skipped = {name: reason for name, reason in reasons.items() if reason}
         if skipped and self.plan.suite is None:
             name, reason = next(iter(skipped.items()))
@@ -110,10 +112,12 @@ class _Audit:
     def _certified(self, eps: float) -> dict[str, Any]:
         """The greedy worst case by bounds, on the episodes of the report."""
         plan, kind = self.plan, GREEDY_WORST_CASE
-        cell = Cell("gwc", kind, {}, eps, plan.norm, plan.episodes, plan.seed)
-        return self._cell(cell, "bounding", {}, 0) | {"sort": kind.sort}
+        cell = AuditCell("gwc", kind, {}, eps, plan.norm, plan.episodes, plan.seed)
+        return self._cell(cell, "bounding", {}, 0) | {"family": kind.family}
 
-    def _row(self, name: str, grid: list[Settings], eps: float, rows: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    def _row(
+        self, name: str, grid: list[AttackSettings], eps: float, rows: dict[str, dict[str, Any]]
+    ) -> dict[str, Any]:
         """The attack's worst setting by selection, on fresh episodes."""
         plan, kind = self.plan, kind_of(name)
         taken_over = rows[kind.after]["parameters"] if kind.after in rows else {}
@@ -123,20 +127,20 @@ class _Audit:
         tried: list[dict[str, Any]] = []
         if self.selecting:
             for k, settings in enumerate(grid):
-                cell = Cell(name, kind, settings, eps, plan.norm, plan.select_episodes, plan.select_seed)
+                cell = AuditCell(name, kind, settings, eps, plan.norm, plan.select_episodes, plan.select_seed)
                 tried.append(self._cell(cell, f"selecting {k + 1}/{len(grid)}", made, k))
                 chosen = min(range(k + 1), key=lambda i: tried[i]["mean"])
                 made = {i: attack for i, attack in made.items() if i == chosen}
             select = {key: tried[chosen][key] for key in ("mean", "std", "episodes", "seed")}
-        cell = Cell(name, kind, grid[chosen], eps, plan.norm, plan.episodes, plan.seed)
-        row = self._cell(cell, "reporting", made, chosen) | {"sort": kind.sort, "parameters": grid[chosen]}
+        cell = AuditCell(name, kind, grid[chosen], eps, plan.norm, plan.episodes, plan.seed)
+        row = self._cell(cell, "reporting", made, chosen) | {"family": kind.family, "parameters": grid[chosen]}
         if select:
             row["select"] = select
         if len(grid) > 1:
             row["grid"] = [{**settings, "mean": t["mean"]} for settings, t in zip(grid, tried, strict=True)]
         return row
 
-    def _cell(self, cell: Cell, words: str, made: dict[int, Trained], at: int) -> dict[str, Any]:
+    def _cell(self, cell: AuditCell, words: str, made: dict[int, Trained], at: int) -> dict[str, Any]:
         """The cell from the folder, or run and kept there. An attack once made is in `made`."""
         attack = {"attack": cell.name, "settings": cell.settings, "eps": cell.eps, "norm": cell.norm}
         common = {"wocar": __version__, "agent": self.digest, "env": self.agent.spec.id, "seed": self.plan.seed}
@@ -147,14 +151,14 @@ class _Audit:
             return found
         if at not in made:
             self.watch.stage(cell.name, cell.eps, "training" if cell.kind.wants == "trainer" else "preparing")
-            made[at] = cell.kind.make(self.workshop, cell.eps, self.folder.folder({**common, **attack}), cell.settings)
+            made[at] = cell.kind.make(self.context, cell.eps, self.folder.folder({**common, **attack}), cell.settings)
         self.watch.stage(cell.name, cell.eps, words)
         result = run_cell(self.agent, cell, made[at], self.watch.episodes)
         self.folder.write(key, result)
         return result
 
 
-def _moved(agent: Agent, plan: Plan) -> Agent:
+def _moved(agent: Agent, plan: AuditPlan) -> Agent:
     """The agent in the environment of the audit, which ends every episode at some time."""
     env = plan.env or agent.spec.id
     spec = env_spec(env)
@@ -169,7 +173,7 @@ def _certifiable(agent: Agent) -> bool:
     return agent.spec.actions.discrete and not agent.recurrent
 
 
-def _suite(plan: Plan) -> dict[str, Any] | None:
+def _suite(plan: AuditPlan) -> dict[str, Any] | None:
     if plan.suite is None:
         return None
     return {"name": plan.suite, "sha256": suite_digest(plan.suite), "changes": list(plan.changes)}

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from wocar.bounds import Ball, Method, action_mask, worst_action_in_mask
+from wocar.bounds import Ball, BoundMethod, action_mask, worst_action_in_mask
 
 
 class GreedyWorstCase:
@@ -29,7 +29,7 @@ def _worst(policy: Any, ball: Ball, obs: jax.Array) -> jax.Array:
     return worst_action_in_mask(policy.head(obs), action_mask(policy.network, ball, obs, usual_bounds(policy)))
 
 
-def usual_bounds(policy: Any) -> Method:
+def usual_bounds(policy: Any) -> BoundMethod:
     """Intervals for convolutions, where linear bounds cost too much; else linear bounds, which are tighter."""
     convolves = any(isinstance(layer, eqx.nn.Conv2d) for layer in policy.network.layers)
     return "ibp" if convolves else "crown"

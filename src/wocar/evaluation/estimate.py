@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wocar.agent import Agent
-from wocar.bounds import Method
+from wocar.bounds import BoundMethod
 from wocar.evaluation.episodes import run_episodes
 from wocar.evaluation.worst_case import calibrate, starting_states, worst_case
 from wocar.evaluation.worst_critic import FIT, GAMMA, collect_rollout, fit_worst_value, return_scale
@@ -23,7 +23,7 @@ def estimate(
     explorations: int,
     seed: int,
     episodes: int = 50,
-    bounds: Method = "crown",
+    bounds: BoundMethod = "crown",
     on_radius: Callable[[float], None] | None = None,
 ) -> dict[str, Any]:
     """Discounted values of the deterministic policy from its starting states, in units of return.

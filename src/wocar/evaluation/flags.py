@@ -7,7 +7,7 @@ import numpy as np
 
 from wocar.evaluation.statistics import surely_below
 
-Row = dict[str, Any]
+AuditRow = dict[str, Any]
 Flag = dict[str, Any]
 
 MIN_EPISODES = 20
@@ -15,7 +15,7 @@ LITTLE_USED = 0.25
 MANY_ZEROS = 0.1
 
 
-def flags_of(rows: dict[str, Row], worst: str, training_return: float | None = None) -> list[Flag]:
+def flags_of(rows: dict[str, AuditRow], worst: str, training_return: float | None = None) -> list[Flag]:
     """All accusations against the rows of one radius."""
     found = [
         *zero_gradients(rows),
@@ -30,7 +30,7 @@ def flags_of(rows: dict[str, Row], worst: str, training_return: float | None = N
     return [{**flag, "eps": rows[flag["attack"]]["eps"]} for flag in found]
 
 
-def zero_gradients(rows: dict[str, Row]) -> Iterator[Flag]:
+def zero_gradients(rows: dict[str, AuditRow]) -> Iterator[Flag]:
     """The victim is saturated: a search by gradient does not know where to go."""
     for name, row in rows.items():
         share = row.get("zero_gradients") or 0.0
@@ -38,24 +38,24 @@ def zero_gradients(rows: dict[str, Row]) -> Iterator[Flag]:
             yield _flag("zero-gradients", name, f"{name}'s gradient is zero at {share:.0%} of the states probed")
 
 
-def random_beats_gradient(rows: dict[str, Row]) -> Iterator[Flag]:
+def random_beats_gradient(rows: dict[str, AuditRow]) -> Iterator[Flag]:
     """Noise does more harm than a search: the gradient leads nowhere."""
-    chance = [name for name, row in rows.items() if row["sort"] == "random"]
+    chance = [name for name, row in rows.items() if row["family"] == "random"]
     for name, row in rows.items():
         better = [other for other in chance if surely_below(rows[other], row)]
-        if row["sort"] in ("gradient", "learned") and better:
+        if row["family"] in ("gradient", "learned") and better:
             text = f"{better[0]} ({rows[better[0]]['mean']:.1f}) does more harm than {name} ({row['mean']:.1f})"
             yield _flag("random-beats-gradient", name, text)
 
 
-def budget_unused(rows: dict[str, Row]) -> Iterator[Flag]:
+def budget_unused(rows: dict[str, AuditRow]) -> Iterator[Flag]:
     for name, row in rows.items():
         used = row.get("budget_used")
-        if row["eps"] > 0 and row["sort"] != "random" and used is not None and used < LITTLE_USED:
+        if row["eps"] > 0 and row["family"] != "random" and used is not None and used < LITTLE_USED:
             yield _flag("budget-unused", name, f"{name} moves observations by {used:.0%} of eps on average")
 
 
-def selection_disagrees(rows: dict[str, Row], worst: str) -> Iterator[Flag]:
+def selection_disagrees(rows: dict[str, AuditRow], worst: str) -> Iterator[Flag]:
     """Selected as worst, yet not so on fresh episodes."""
     for name, row in rows.items():
         select = row.get("select")
@@ -67,20 +67,20 @@ def selection_disagrees(rows: dict[str, Row], worst: str) -> Iterator[Flag]:
         yield _flag("selection-disagrees", lower, f"{lower} is below {worst}, the worst selected, on fresh episodes")
 
 
-def too_few_episodes(rows: dict[str, Row]) -> Iterator[Flag]:
+def too_few_episodes(rows: dict[str, AuditRow]) -> Iterator[Flag]:
     name, row = min(rows.items(), key=lambda item: item[1]["episodes"])
     if row["episodes"] < MIN_EPISODES:
         yield _flag("few-episodes", name, f"{row['episodes']} episodes; fewer than {MIN_EPISODES} say little")
 
 
-def never_ended(rows: dict[str, Row]) -> Iterator[Flag]:
+def never_ended(rows: dict[str, AuditRow]) -> Iterator[Flag]:
     for name, row in rows.items():
         if row.get("cut_episodes"):
             text = f"{row['cut_episodes']} of {row['episodes']} episodes of {name} were cut at {row['max_steps']} steps"
             yield _flag("never-ended", name, text)
 
 
-def still_improving(rows: dict[str, Row]) -> Iterator[Flag]:
+def still_improving(rows: dict[str, AuditRow]) -> Iterator[Flag]:
     """A longer training would have found a stronger attacker."""
     for name, row in rows.items():
         if improving(row.get("training_curve") or []):
@@ -100,7 +100,7 @@ def improving(curve: Sequence[float], part: float = 0.1) -> bool:
     return bool(fall > 2 * error and fall > part * abs(first.mean() - last.mean()))
 
 
-def far_from_training(rows: dict[str, Row], training_return: float | None) -> Iterator[Flag]:
+def far_from_training(rows: dict[str, AuditRow], training_return: float | None) -> Iterator[Flag]:
     """Another environment, or an observation that is not normalised as in training, shows here."""
     if training_return is None or "none" not in rows:
         return

@@ -12,11 +12,11 @@ from itertools import product
 from typing import Any
 
 from wocar.bounds.ball import Norm
-from wocar.evaluation.kinds import KINDS
+from wocar.evaluation.attack_registry import KINDS
 from wocar.types import UserError
 
-Settings = dict[str, Any]
-Attacks = dict[str, list[Settings]]
+AttackSettings = dict[str, Any]
+Attacks = dict[str, list[AttackSettings]]
 
 ALIASES = {"natural": "none", "mad": "maxdiff", "rs": "robust-sarsa"}
 EPISODES, SELECT_EPISODES = 50, 25
@@ -24,18 +24,24 @@ BUDGET_STEPS = 500_000
 """Environment steps that train one learned attacker."""
 
 
-def _grid(**values: Iterable[Any]) -> list[Settings]:
+def _grid(**values: Iterable[Any]) -> list[AttackSettings]:
     """Every combination of the values."""
     return [dict(zip(values, row, strict=True)) for row in product(*values.values())]
 
 
-def _learned(*settings: Settings) -> list[Settings]:
+def _learned(*settings: AttackSettings) -> list[AttackSettings]:
     return [{"steps": BUDGET_STEPS, "clip_range": 0.2, "ent_coef": 0.0, **own} for own in settings]
 
 
 EXPLORATIONS = 10
-FROM_SCRATCH: Settings = {"policy_lr": 1e-3, "value_lr": 1e-4, "init_std": 0.5, "value_clip": True, "seed": 0}
-GUIDED: Settings = {"policy_lr": 3e-4, "value_lr": 1e-3, "init_std": 0.2, "value_clip": False, "guide": EXPLORATIONS}
+FROM_SCRATCH: AttackSettings = {"policy_lr": 1e-3, "value_lr": 1e-4, "init_std": 0.5, "value_clip": True, "seed": 0}
+GUIDED: AttackSettings = {
+    "policy_lr": 3e-4,
+    "value_lr": 1e-3,
+    "init_std": 0.2,
+    "value_clip": False,
+    "guide": EXPLORATIONS,
+}
 SUITES: dict[str, dict[str, Any]] = {
     "fast-v1": {
         "about": "minutes: no training of attackers",
@@ -89,7 +95,7 @@ SUITES: dict[str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True)
-class Plan:
+class AuditPlan:
     """What an audit will do: which attacks with which settings, how far, on how many episodes of which seeds."""
 
     attacks: Attacks
@@ -129,7 +135,7 @@ class Plan:
             raise UserError(f"unknown norm {self.norm!r}; norms: linf, l2")
 
 
-def suite_plan(name: str, eps: tuple[float, ...], budget_steps: int | None = None, **numbers: Any) -> Plan:
+def suite_plan(name: str, eps: tuple[float, ...], budget_steps: int | None = None, **numbers: Any) -> AuditPlan:
     """The plan of a suite; what departs from it is recorded. `numbers` that are None are the suite's own."""
     if name not in SUITES:
         raise UserError(f"unknown suite {name!r}; suites: {', '.join(SUITES)}")
@@ -141,10 +147,10 @@ def suite_plan(name: str, eps: tuple[float, ...], budget_steps: int | None = Non
     attacks = with_budget(suite["attacks"], budget_steps)
     if attacks != suite["attacks"]:
         changes.append(f"budget_steps {budget_steps} (suite: {BUDGET_STEPS})")
-    return Plan(attacks, eps, suite=name, changes=tuple(sorted(changes)), **settings)
+    return AuditPlan(attacks, eps, suite=name, changes=tuple(sorted(changes)), **settings)
 
 
-def attack_plan(names: list[str], eps: tuple[float, ...], budget_steps: int | None = None, **numbers: Any) -> Plan:
+def attack_plan(names: list[str], eps: tuple[float, ...], budget_steps: int | None = None, **numbers: Any) -> AuditPlan:
     """The plan of attacks asked for by name, each with its usual settings."""
     names = [ALIASES.get(name, name) for name in names]
     if not names:
@@ -154,7 +160,7 @@ def attack_plan(names: list[str], eps: tuple[float, ...], budget_steps: int | No
             raise UserError(f"unknown attack {name!r}; attacks: {', '.join(KINDS)}")
     attacks = with_budget({name: [{}] for name in names}, budget_steps)
     given = {key: value for key, value in numbers.items() if value is not None}
-    return Plan(attacks, eps, select_episodes=min(SELECT_EPISODES, given.get("episodes", EPISODES)), **given)
+    return AuditPlan(attacks, eps, select_episodes=min(SELECT_EPISODES, given.get("episodes", EPISODES)), **given)
 
 
 def with_budget(attacks: Attacks, steps: int | None) -> Attacks:
@@ -163,7 +169,7 @@ def with_budget(attacks: Attacks, steps: int | None) -> Attacks:
         return attacks
     if steps <= 0:
         raise UserError(f"--budget-steps must be positive, not {steps}")
-    learned = {name for name in attacks if KINDS[name].sort == "learned"}
+    learned = {name for name in attacks if KINDS[name].family == "learned"}
     return {
         name: [{**settings, "steps": steps} if name in learned else settings for settings in grid]
         for name, grid in attacks.items()

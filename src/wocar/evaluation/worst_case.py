@@ -1,4 +1,4 @@
-"""What a worst critic foretells, and an attacker that acts on it, to check it by."""
+"""What a worst critic predicts, and an attacker that acts on it, to check it by."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from wocar.bounds import Ball
 from wocar.envs import make_env
 from wocar.evaluation.episodes import EVALUATION_STREAM
 from wocar.evaluation.worst_critic import FIT, GAMMA
-from wocar.mechanisms.config import WocarConfig
+from wocar.mechanisms.policy_config import WocarConfig
 from wocar.mechanisms.worst_set import SetMinimum, set_minimum
 from wocar.mechanisms.worst_value import WorstCritic
 from wocar.types import UserError
@@ -81,8 +81,8 @@ def calibrate(
     horizon: int = 300,
 ) -> Calibration:
     """Let the relaxed attacker replace every action by the critic's minimiser inside the set; compare what it causes
-    with what the critic foretold at the same states. States less than `horizon` steps before a time limit are left out,
-    since their future is cut off.
+    with what the critic predicted at the same states. States less than `horizon` steps before a time limit are left
+    out, since their future is cut off.
     """
     env = make_env(agent.spec.id, episodes, seed, stream=EVALUATION_STREAM)
     look = worst_case(agent, critic, eps, config)

@@ -1,7 +1,7 @@
 """The worst critic of a fixed policy, fitted to its own rollouts and to rollouts inside the sets of its actions.
 
 From the policy's own rollouts alone the critic does not know where an attack leads: every state it has seen is one
-where the next attack still has everything to take, so it foretells that loss at every step. It is therefore let loose
+where the next attack still has everything to take, so it predicts that loss at every step. It is therefore let loose
 in the environment a few times, replacing actions inside the sets, and learns from what happens.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 from wocar.agent import Agent
 from wocar.bounds import Ball
 from wocar.envs import make_env
-from wocar.mechanisms.config import WocarConfig
+from wocar.mechanisms.policy_config import WocarConfig
 from wocar.mechanisms.worst_set import ActionSet, action_set, minimum_over
 from wocar.mechanisms.worst_value import WorstCritic, fit_worst_critic, worst_attack_backup
 from wocar.networks import DiscreteCritic, DuelingActionCritic, TwinCritic

@@ -3,16 +3,16 @@
 from pathlib import Path
 
 from wocar.agent import Agent
-from wocar.interop.published import Published, load_published
+from wocar.interop.model_files import LoadedFile, load_published
 from wocar.interop.restricted import one_line_refusal
 from wocar.interop.sb3 import is_sb3, load_sb3
 from wocar.interop.torch_files import read_file
 from wocar.types import UserError
 
-__all__ = ["Published", "load", "load_all"]
+__all__ = ["LoadedFile", "load", "load_all"]
 
 
-def load_all(path: Path | str, env: str | None = None, normaliser: Path | None = None) -> Published:
+def load_all(path: Path | str, env: str | None = None, normaliser: Path | None = None) -> LoadedFile:
     """The agent of a foreign file, and the adversary that comes with it, if any.
 
     `env`: the environment's id, where the file does not tell. `normaliser`: VecNormalize's pickle, for a zip.
@@ -22,7 +22,7 @@ def load_all(path: Path | str, env: str | None = None, normaliser: Path | None =
     with one_line_refusal(str(path)):
         sb3 = is_sb3(data)
     if sb3:
-        return Published(load_sb3(path, env, normaliser), None)
+        return LoadedFile(load_sb3(path, env, normaliser), None)
     if normaliser is not None:
         raise UserError(f"{path} is not a Stable-Baselines3 zip: it has no use for a VecNormalize pickle")
     return load_published(path, env)

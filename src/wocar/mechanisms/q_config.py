@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from wocar.bounds import Method
-from wocar.mechanisms.config import GrowingBall
-from wocar.schedules import Kind
+from wocar.bounds import BoundMethod
+from wocar.mechanisms.policy_config import GrowingBall
+from wocar.schedules import ScheduleKind
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class RobustQConfig(GrowingBall):
 
 @dataclass(frozen=True)
 class WocarQConfig(RobustQConfig):
-    bounds: Method = "crown"
+    bounds: BoundMethod = "crown"
     """How the actions an attacker can cause are found; pgd looks from inside and may miss some."""
     threat: Literal["observation", "action"] = "observation"
     """What the attacker moves: observations; or actions, to any other with probability eps."""
@@ -34,7 +34,7 @@ class WocarQConfig(RobustQConfig):
     """Mechanism 2: final weight of the worst-attack value in the target."""
     kappa_begin: float = 0.0
     """Share of training after which kappa_wst grows from 0."""
-    kappa_schedule: Kind = "linear"
+    kappa_schedule: ScheduleKind = "linear"
     importance: bool = True
     """Weigh mechanism 3 by state importance."""
     reg_reference: Literal["own", "values"] = "own"
@@ -44,6 +44,6 @@ class WocarQConfig(RobustQConfig):
 
 @dataclass(frozen=True)
 class RadialQConfig(GrowingBall):
-    eps_schedule: Kind = "smoothed"
+    eps_schedule: ScheduleKind = "smoothed"
     radial_weight: float = 0.2
     """Share of the loss that overlaps of bounds have; the rest is DQN's own."""

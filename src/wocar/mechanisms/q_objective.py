@@ -7,15 +7,15 @@ import jax
 import jax.numpy as jnp
 
 from wocar.bounds import Ball, ascend_in_ball, network_bounds
-from wocar.mechanisms.config import GrowingBall
 from wocar.mechanisms.objective import Info
+from wocar.mechanisms.policy_config import GrowingBall
 from wocar.mechanisms.q_config import RobustQConfig
 from wocar.mechanisms.q_reg import hinge, margin, margin_bound
 from wocar.mechanisms.state_reg import categorical_distance, categorical_distance_bound, state_regularisation
 from wocar.types import Array, Limits
 
 
-class Outcome(NamedTuple):
+class StepOutcome(NamedTuple):
     """What came of some steps: discounted rewards, the state after them, what multiplies its value."""
 
     rewards: Array
@@ -23,7 +23,7 @@ class Outcome(NamedTuple):
     discounts: Array
 
     @property
-    def seen(self) -> "Outcome":
+    def seen(self) -> "StepOutcome":
         return self._replace(next_obs=as_seen(self.next_obs))
 
 
@@ -37,14 +37,14 @@ class QBatch(NamedTuple):
     next_obs: Array
     discounts: Array
     weights: Array
-    later: Outcome | None = None
+    later: StepOutcome | None = None
     """Of several steps, for all but the worst critic, where the fields above are of one: attacks come at every step."""
     notes: dict[str, Array] = {}  # noqa: RUF012
     """An objective's own."""
 
     @property
-    def after(self) -> Outcome:
-        return self.later or Outcome(self.rewards, self.next_obs, self.discounts)
+    def after(self) -> StepOutcome:
+        return self.later or StepOutcome(self.rewards, self.next_obs, self.discounts)
 
     @property
     def seen(self) -> "QBatch":

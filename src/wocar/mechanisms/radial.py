@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 
 from wocar.bounds import network_bounds
-from wocar.mechanisms.config import RadialConfig
 from wocar.mechanisms.objective import Info, clipped_surrogate, standardise
+from wocar.mechanisms.policy_config import RadialConfig
 from wocar.mechanisms.state_reg import extreme_log_probs, gaussian_distance
 from wocar.types import Array, Batch, Interval
 

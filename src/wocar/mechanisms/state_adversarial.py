@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 
 from wocar.bounds import Ball, ascend_in_ball, network_bounds
-from wocar.mechanisms.config import RobustConfig
 from wocar.mechanisms.objective import Info, standardise
+from wocar.mechanisms.policy_config import RobustConfig
 from wocar.mechanisms.state_reg import policy_distance, policy_distance_bound, state_regularisation
 from wocar.schedules import Schedule
 from wocar.types import Array, Batch, Limits

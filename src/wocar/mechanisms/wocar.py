@@ -6,9 +6,9 @@ import jax
 import jax.numpy as jnp
 
 from wocar.bounds import Ball
-from wocar.mechanisms.config import WocarConfig
+from wocar.mechanisms.critic_replay import CriticReplay
 from wocar.mechanisms.objective import Info
-from wocar.mechanisms.replay import Replay
+from wocar.mechanisms.policy_config import WocarConfig
 from wocar.mechanisms.state_adversarial import StateAdversarial
 from wocar.mechanisms.state_reg import state_importance
 from wocar.mechanisms.worst_policy import robust_advantage
@@ -27,7 +27,7 @@ from wocar.types import ActionSpace, Batch, Limits
 
 class WocarState(NamedTuple):
     worst: WorstCritic
-    replay: Replay | None = None
+    replay: CriticReplay | None = None
 
     @property
     def critics(self) -> dict[str, Any]:
@@ -54,7 +54,9 @@ class Wocar(NamedTuple):
     def init(self, critic: Any, obs_shape: tuple[int, ...]) -> WocarState:
         size = None if self.actions.discrete else self.actions.size
         capacity = self.config.critic_replay
-        return WocarState(WorstCritic.create(critic), Replay.create(capacity, obs_shape, size) if capacity else None)
+        return WocarState(
+            WorstCritic.create(critic), CriticReplay.create(capacity, obs_shape, size) if capacity else None
+        )
 
     def fit(
         self, extra: WocarState, policy: Any, batch: Batch, key: jax.Array, progress: jax.Array

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from wocar.bounds import (
     Ball,
-    Method,
+    BoundMethod,
     action_ball,
     action_box,
     action_mask,
@@ -27,7 +27,7 @@ class SetConfig(Protocol):
     def threat(self) -> str: ...
 
     @property
-    def bounds(self) -> Method: ...
+    def bounds(self) -> BoundMethod: ...
 
     @property
     def search_steps(self) -> int: ...

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from wocar.evaluation.seeds import estimate, median
+from wocar.evaluation.seed_statistics import estimate, median
 from wocar.report.groups import Group, Radius, audit_commands, method_label
-from wocar.report.model import Chart, Published, Series
+from wocar.report.labels import attack_label, radius_text, slug
+from wocar.report.model import Chart, PaperNumber, Series
 from wocar.report.tables import attacks_of, only_row, paper_numbers
-from wocar.report.words import attack_label, radius_text, slug
 
 GRID = 80
 PAPER = " (paper)"
@@ -40,7 +40,7 @@ def training_chart(groups: Sequence[Group]) -> Chart | None:
     return Chart(f"training-{env}", "Training", about, "environment steps", "return", "lines", series, commands)
 
 
-def natural_worst_chart(groups: Sequence[Group], radius: Radius, published: Sequence[Published]) -> Chart:
+def natural_worst_chart(groups: Sequence[Group], radius: Radius, published: Sequence[PaperNumber]) -> Chart:
     """Natural return across, worst return up; the paper's numbers hollow."""
     series = []
     for group in groups:
@@ -60,7 +60,7 @@ def natural_worst_chart(groups: Sequence[Group], radius: Radius, published: Sequ
     return Chart(name, "Natural against worst return", about, *axes, "points", series, audit_commands(groups))
 
 
-def _paper_points(task: str, radius: Radius, published: Sequence[Published]) -> list[Series]:
+def _paper_points(task: str, radius: Radius, published: Sequence[PaperNumber]) -> list[Series]:
     here = [p for p in published if p.task == task and not p.label.startswith("fig:")]
     series = []
     for method in dict.fromkeys(p.method for p in here):
@@ -82,7 +82,7 @@ def _paper_points(task: str, radius: Radius, published: Sequence[Published]) -> 
     return series
 
 
-def eps_charts(groups: Sequence[Group], published: Sequence[Published]) -> list[Chart]:
+def eps_charts(groups: Sequence[Group], published: Sequence[PaperNumber]) -> list[Chart]:
     """Return against eps: under the worst attack, and under each attack that met several radii."""
     radii = sorted({r for g in groups for m in g.members for r in m.radii()})
     charts = []
@@ -119,11 +119,11 @@ def _eps_chart(groups: Sequence[Group], attack: str, norm: str, series: list[Ser
     return Chart(name, title, about, "eps", "return", "lines", series, audit_commands(groups))
 
 
-def _paper_lines(task: str, attack: str, published: Sequence[Published]) -> list[Series]:
+def _paper_lines(task: str, attack: str, published: Sequence[PaperNumber]) -> list[Series]:
     here = [p for p in published if p.label == "fig:eps" and p.task == task and attack in (p.attack, "worst", "none")]
     series = []
     for method in dict.fromkeys(p.method for p in here):
-        lowest: dict[float, Published] = {}
+        lowest: dict[float, PaperNumber] = {}
         for p in here:
             if p.method == method and (p.eps not in lowest or p.mean < lowest[p.eps].mean):
                 lowest[p.eps] = p
@@ -134,7 +134,7 @@ def _paper_lines(task: str, attack: str, published: Sequence[Published]) -> list
 
 
 def ablation_charts(
-    groups: Sequence[Group], radius: Radius, published: Sequence[Published], together: bool = False
+    groups: Sequence[Group], radius: Radius, published: Sequence[PaperNumber], together: bool = False
 ) -> list[Chart]:
     """Bars for each method of which several variants were audited, or for all together; the paper's are hollow."""
     charts = []
@@ -165,7 +165,9 @@ def _bars(group: Group, attacks: Sequence[str], radius: Radius) -> Series:
     return Series(group.label, at, y, low, high)
 
 
-def _paper_bars(group: Group, attacks: Sequence[str], radius: Radius, published: Sequence[Published]) -> Series | None:
+def _paper_bars(
+    group: Group, attacks: Sequence[str], radius: Radius, published: Sequence[PaperNumber]
+) -> Series | None:
     drawn = [p for p in published if p.label.startswith(("tab:", "app:fig:abl", "app:fig:reg"))]
     found = paper_numbers(drawn, group.task, group.method, group.variant, radius)
     if len(found) < 2:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from wocar.evaluation.seeds import (
+from wocar.evaluation.seed_statistics import (
     Estimate,
     Statistic,
     estimate,
@@ -14,8 +14,8 @@ from wocar.evaluation.seeds import (
     probability_of_improvement,
 )
 from wocar.report.groups import Group, Radius, audit_commands, environments
-from wocar.report.model import Cell, Chart, Series, Table
-from wocar.report.words import radius_text
+from wocar.report.labels import radius_text
+from wocar.report.model import Chart, Series, Table, TableCell
 
 Radii = dict[str, Radius | None]
 """Task to the radius at which its agents are compared."""
@@ -49,11 +49,11 @@ def statistics_table(groups: Sequence[Group], radii: Radii) -> Table:
     natural, worst = (complete(normalised(groups, radii, attack)) for attack in ("none", "worst"))
     rows = []
     for label in worst:
-        cells = [Cell(label)]
+        cells = [TableCell(label)]
         for scores in (natural.get(label), worst[label]):
             cells += [_estimated(scores, statistic) for statistic in (median, iqm)]
         n = sum(len(runs) for runs in worst[label])
-        rows.append([*cells, Cell(str(n), n)])
+        rows.append([*cells, TableCell(str(n), n)])
     tasks = ", ".join(f"{env} at {radius_text(radii[env])}" for env in environments(groups))
     about = (
         "Scores are returns over the highest median natural return of a method on that task on this page. Median and "
@@ -65,11 +65,11 @@ def statistics_table(groups: Sequence[Group], radii: Radii) -> Table:
     return Table("statistics", "Over seeds and tasks", about, headings, rows, audit_commands(groups))
 
 
-def _estimated(scores: list[np.ndarray] | None, statistic: Statistic) -> Cell:
+def _estimated(scores: list[np.ndarray] | None, statistic: Statistic) -> TableCell:
     if not scores:
-        return Cell("")
+        return TableCell("")
     found = estimate(scores, statistic)
-    return Cell(f"{found.value:.2f}", found.value, _interval(found, scores))
+    return TableCell(f"{found.value:.2f}", found.value, _interval(found, scores))
 
 
 def _interval(found: Estimate, *scores: list[np.ndarray]) -> str:
@@ -84,10 +84,12 @@ def improvement_table(groups: Sequence[Group], radii: Radii) -> Table:
     scores = complete(normalised(groups, radii, "worst"))
     rows = []
     for ours, xs in scores.items():
-        cells = [Cell(ours)]
+        cells = [TableCell(ours)]
         for theirs, ys in scores.items():
             found = probability_of_improvement(xs, ys) if ours != theirs else None
-            cells.append(Cell(f"{found.value:.2f}", found.value, _interval(found, xs, ys)) if found else Cell("-"))
+            cells.append(
+                TableCell(f"{found.value:.2f}", found.value, _interval(found, xs, ys)) if found else TableCell("-")
+            )
         rows.append(cells)
     about = (
         "Probability that a run of the row's method has a higher return under its worst attack than a run of the "

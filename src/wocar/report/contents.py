@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from wocar.report.charts import PAPER, ablation_charts, eps_charts, natural_worst_chart, training_chart
+from wocar.report.checkpoint_charts import during_charts, worst_value_chart
 from wocar.report.clips import Clip, read_clip
 from wocar.report.comparisons import improvement_table, profile_chart, statistics_table
-from wocar.report.during import during_charts, worst_value_chart
 from wocar.report.efficiency import efficiency_table
 from wocar.report.estimates import estimates_chart, estimates_table
 from wocar.report.groups import Group, Radius, environments, grouped, method_label
-from wocar.report.model import Chart, Published, Table
+from wocar.report.model import Chart, PaperNumber, Table
 from wocar.report.sources import Reproduced, Sources
 from wocar.report.svg import COLOURS
 from wocar.report.tables import main_radius, median_agents_table, results_table, runs_table
@@ -23,7 +23,7 @@ SWEEPS = 4
 """Figures against eps that are not folded away."""
 
 
-class Flag(NamedTuple):
+class ReportFlag(NamedTuple):
     """An audit's accusation against itself."""
 
     agent: str
@@ -46,7 +46,7 @@ class Section:
 @dataclass
 class Contents:
     sections: list[Section]
-    flags: list[Flag]
+    flags: list[ReportFlag]
     runs: Table
     notes: list[str]
     counts: dict[str, int]
@@ -77,7 +77,7 @@ class Contents:
         return {label: chosen[label.removesuffix(PAPER)] for label in chart.labels}
 
 
-def contents(sources: Sources, published: Sequence[Published]) -> Contents:
+def contents(sources: Sources, published: Sequence[PaperNumber]) -> Contents:
     """Beside a plan's results stand the paper's numbers of its own tables and figures."""
     groups = grouped(sources)
     labels = {label for plan in sources.plans for label in plan.labels}
@@ -128,7 +128,7 @@ def _task(
     env: str,
     groups: Sequence[Group],
     radii: Sequence[Radius],
-    published: Sequence[Published],
+    published: Sequence[PaperNumber],
     missing: Sequence[dict[str, str]],
     together: bool,
 ) -> Section:
@@ -175,10 +175,10 @@ def _estimates(groups: Sequence[Group]) -> list[Section]:
     return [Section("Estimates against attacks", tables=[table], charts=[chart for chart in charts if chart.series])]
 
 
-def _flags(groups: Sequence[Group]) -> list[Flag]:
+def _flags(groups: Sequence[Group]) -> list[ReportFlag]:
     """Every flag once for each agent."""
     found = [
-        Flag(f"{g.label}, {g.env}, seed {m.seed}", str(flag["flag"]), str(flag["text"]))
+        ReportFlag(f"{g.label}, {g.env}, seed {m.seed}", str(flag["flag"]), str(flag["text"]))
         for g in groups
         for m in g.members
         for audit in m.audits

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from wocar.report.groups import Group
-from wocar.report.model import Cell, Published, Table
-from wocar.report.words import number
+from wocar.report.labels import number
+from wocar.report.model import PaperNumber, Table, TableCell
 
 LABEL = "efficiency"
 
 
-def efficiency_table(groups: Sequence[Group], published: Sequence[Published]) -> Table:
+def efficiency_table(groups: Sequence[Group], published: Sequence[PaperNumber]) -> Table:
     """Hours and millions of steps of each method on each task, median over seeds."""
     rows = []
     for g in groups:
@@ -25,11 +25,11 @@ def efficiency_table(groups: Sequence[Group], published: Sequence[Published]) ->
         rate = steps / hours / 3600
         rows.append(
             [
-                Cell(f"{g.label}, {g.env}"),
-                Cell(f"{hours:.2f}", hours, published=beside["hours"]),
-                Cell(f"{steps / 1e6:.3g}", steps / 1e6, published=beside["steps"]),
-                Cell(number(rate), rate),
-                Cell(str(len(runs)), len(runs)),
+                TableCell(f"{g.label}, {g.env}"),
+                TableCell(f"{hours:.2f}", hours, published=beside["hours"]),
+                TableCell(f"{steps / 1e6:.3g}", steps / 1e6, published=beside["steps"]),
+                TableCell(number(rate), rate),
+                TableCell(str(len(runs)), len(runs)),
             ]
         )
     about = (

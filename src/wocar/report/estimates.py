@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from wocar.report.groups import Group, Member, Radius
-from wocar.report.model import Cell, Chart, Series, Table
-from wocar.report.words import eps_text, number
+from wocar.report.labels import eps_text, number
+from wocar.report.model import Chart, Series, Table, TableCell
 
 
 def estimates_table(groups: Sequence[Group]) -> Table:
@@ -12,7 +12,7 @@ def estimates_table(groups: Sequence[Group]) -> Table:
     rows = []
     for g in groups:
         for m in g.members:
-            rows += [[Cell(f"{g.label}, {g.env}, seed {m.seed}"), *cells] for cells in _estimate_rows(m)]
+            rows += [[TableCell(f"{g.label}, {g.env}, seed {m.seed}"), *cells] for cells in _estimate_rows(m)]
     about = (
         "Discounted return from the starting states, γ = 0.99: the worst-attack value that the critic estimates, what "
         "the attack that follows the critic achieves in the relaxed game (it may pick any action within the bounds), "
@@ -43,13 +43,13 @@ def _worst_discounted(member: Member, eps: float) -> float | None:
     return min(values) if values else None
 
 
-def _estimate_rows(member: Member) -> list[list[Cell]]:
+def _estimate_rows(member: Member) -> list[list[TableCell]]:
     natural = member.rows(None).get("none", {}).get("mean_discounted")
     rows = []
     for eps, value, relaxed, worst in estimate_points(member):
         holds = "" if worst is None else "yes" if value <= worst else "no"
-        numbers = [Cell("" if x is None else number(x), x) for x in (value, relaxed, worst, natural)]
-        rows.append([Cell(eps_text(eps), eps), *numbers, Cell(holds)])
+        numbers = [TableCell("" if x is None else number(x), x) for x in (value, relaxed, worst, natural)]
+        rows.append([TableCell(eps_text(eps), eps), *numbers, TableCell(holds)])
     return rows
 
 

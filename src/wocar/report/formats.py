@@ -3,7 +3,7 @@
 import csv
 import io
 
-from wocar.report.model import Cell, Chart, Table
+from wocar.report.model import Chart, Table, TableCell
 
 LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\^{}", "±": r"$\pm$", "γ": r"$\gamma$"}
 LATEX |= {sign: f"\\{sign}" for sign in "&%$#_{}"}
@@ -57,7 +57,7 @@ def _ends(low: object, high: object, k: int) -> tuple[float | None, float | None
     return (low[k], high[k]) if low and high else (None, None)  # type: ignore[index]
 
 
-def _words(cell: Cell) -> str:
+def _words(cell: TableCell) -> str:
     text = f"**{cell.text}**" if cell.worst else cell.text
     note = f" ({cell.note})" if cell.note else ""
     return f"{text}{note}" + (f" [paper: {cell.published}]" if cell.published else "")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from wocar.report.sources import Audit, Estimated, Run, Sources, read_run
 
-Row = dict[str, Any]
+AuditRow = dict[str, Any]
 """A row of an audit, as docs/audit.md explains it."""
 OWN = {"seed", "out", "threads", "checkpoint_every", "keep_checkpoints", "resume", "kind", "method", "env", "victim"}
 """Settings that make no variant of a method."""
@@ -53,9 +53,9 @@ class Member:
         """How it was audited: commands, or the files where none is written."""
         return [str(audit.data.get("command") or audit.file) for audit in self.audits]
 
-    def rows(self, radius: Radius | None) -> dict[str, Row]:
+    def rows(self, radius: Radius | None) -> dict[str, AuditRow]:
         """Attack to row at a radius, the natural return among them; of several audits the one with most episodes."""
-        found: dict[str, Row] = {}
+        found: dict[str, AuditRow] = {}
         for audit in self.audits:
             for point in audit.data.get("curve", [audit.data]):
                 for attack, row in point["attacks"].items():
@@ -69,7 +69,7 @@ class Member:
         rows = [(a.data.get("norm", "linf"), row["eps"]) for a, point in points for row in point["attacks"].values()]
         return list(dict.fromkeys(Radius(norm, eps) for norm, eps in rows if eps > 0))
 
-    def worst(self, radius: Radius | None) -> tuple[str, Row] | None:
+    def worst(self, radius: Radius | None) -> tuple[str, AuditRow] | None:
         """The attack with the lowest mean on the episodes of selection, and its row on fresh ones."""
         rows = self.rows(radius)
         if not rows:

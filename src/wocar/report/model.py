@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 Number = float | None
 
 
-class Published(NamedTuple):
+class PaperNumber(NamedTuple):
     """One number of the paper, kept as printed."""
 
     label: str
@@ -73,7 +73,7 @@ class Chart:
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """`text` is shown, `value` is what a column is sorted by."""
 
     text: str
@@ -93,5 +93,5 @@ class Table:
     title: str
     about: str
     headings: list[str]
-    rows: list[list[Cell]]
+    rows: list[list[TableCell]]
     sources: list[str]

@@ -9,10 +9,10 @@ from wocar import __version__
 from wocar.report.clips import Clip, still
 from wocar.report.contents import Contents, Section
 from wocar.report.formats import chart_csv
-from wocar.report.model import Cell, Chart, Table
+from wocar.report.labels import attack_label, eps_text, number
+from wocar.report.model import Chart, Table, TableCell
 from wocar.report.sources import Reproduced
 from wocar.report.svg import svg, swatch
-from wocar.report.words import attack_label, eps_text, number
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; media-src data:"
 """What the browser may load: nothing that is not in the page."""
@@ -123,7 +123,7 @@ def _kind(heading: str, first: bool) -> str:
     return ' class="words"' if heading in WORDS and not first else ""
 
 
-def _cell(cell: Cell, heading: str) -> str:
+def _cell(cell: TableCell, heading: str) -> str:
     classes = [*(["words"] if heading in WORDS else []), *(["worst"] if cell.worst else [])]
     name = f' class="{" ".join(classes)}"' if classes else ""
     value = "" if cell.value is None else f' data-value="{cell.value:.10g}"'

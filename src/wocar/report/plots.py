@@ -10,8 +10,8 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
+from wocar.report.axes import intervals
 from wocar.report.model import Chart, Series
-from wocar.report.scale import intervals
 
 FORMATS = ("png", "svg", "pdf")
 MARKERS = ("o", "s", "^", "D")

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from html import escape
 
+from wocar.report.axes import Axis, extents, intervals, tick_text
 from wocar.report.model import Chart, Series
-from wocar.report.scale import Scale, extents, intervals, tick_text
 
 WIDTH, HEIGHT = 460, 300
 LEFT, RIGHT, TOP, BOTTOM = 56, 12, 12, 46
@@ -18,8 +18,8 @@ FEW = 15
 def svg(chart: Chart, styles: dict[str, int], id: str) -> str:
     """The picture, named and described for readers that do not see it."""
     (x_low, x_high), (y_low, y_high) = extents(chart)
-    x = Scale(x_low, x_high, LEFT, WIDTH - RIGHT)
-    y = Scale(y_low, y_high, HEIGHT - BOTTOM, TOP)
+    x = Axis(x_low, x_high, LEFT, WIDTH - RIGHT)
+    y = Axis(y_low, y_high, HEIGHT - BOTTOM, TOP)
     draw = {"lines": _line, "points": _points, "bars": _bar}[chart.kind]
     groups = []
     for i, series in enumerate(chart.series):
@@ -41,7 +41,7 @@ def swatch(style: int, series: Series, kind: str) -> str:
     return f'<svg class="{paper}c{style % COLOURS}" viewBox="0 0 24 14" aria-hidden="true">{inside}</svg>'
 
 
-def _axes(chart: Chart, x: Scale, y: Scale) -> str:
+def _axes(chart: Chart, x: Axis, y: Axis) -> str:
     parts = []
     for tick in y.ticks():
         at = _n(y(tick))
@@ -62,7 +62,7 @@ def _axes(chart: Chart, x: Scale, y: Scale) -> str:
     return "".join(parts)
 
 
-def _category_names(names: Sequence[str], x: Scale) -> list[str]:
+def _category_names(names: Sequence[str], x: Axis) -> list[str]:
     crowded = sum(map(len, names)) > 48
     parts = []
     for i, name in enumerate(names):
@@ -72,14 +72,14 @@ def _category_names(names: Sequence[str], x: Scale) -> list[str]:
     return parts
 
 
-def _diagonal(x: Scale, y: Scale) -> str:
+def _diagonal(x: Axis, y: Axis) -> str:
     low, high = max(x.low, y.low), min(x.high, y.high)
     if low >= high:
         return ""
     return f'<path class="zero" d="M{_n(x(low))} {_n(y(low))}L{_n(x(high))} {_n(y(high))}"/>'
 
 
-def _line(series: Series, x: Scale, y: Scale, style: int, i: int, n: int) -> str:
+def _line(series: Series, x: Axis, y: Axis, style: int, i: int, n: int) -> str:
     points = [None if v is None else (x(at), y(v)) for at, v in zip(series.x, series.y, strict=True)]
     pieces: list[list[tuple[float, float]]] = [[]]
     for point in points:
@@ -96,7 +96,7 @@ def _line(series: Series, x: Scale, y: Scale, style: int, i: int, n: int) -> str
     return "".join(out)
 
 
-def _points(series: Series, x: Scale, y: Scale, style: int, i: int, n: int) -> str:
+def _points(series: Series, x: Axis, y: Axis, style: int, i: int, n: int) -> str:
     out = []
     for k, (at, value) in enumerate(zip(series.x, series.y, strict=True)):
         if value is None:
@@ -111,7 +111,7 @@ def _points(series: Series, x: Scale, y: Scale, style: int, i: int, n: int) -> s
     return "".join(out)
 
 
-def _bar(series: Series, x: Scale, y: Scale, style: int, i: int, n: int) -> str:
+def _bar(series: Series, x: Axis, y: Axis, style: int, i: int, n: int) -> str:
     room = x(1) - x(0)
     width = 0.8 * room / n
     out = []

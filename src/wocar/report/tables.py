@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from wocar.evaluation.seeds import estimate, median, median_agent
-from wocar.report.groups import Group, Radius, Row, audit_commands
-from wocar.report.model import Cell, Published, Table
+from wocar.evaluation.seed_statistics import estimate, median, median_agent
+from wocar.report.groups import AuditRow, Group, Radius, audit_commands
+from wocar.report.labels import attack_label, number, plus_minus, radius_text, slug
+from wocar.report.model import PaperNumber, Table, TableCell
 from wocar.report.sources import Run
-from wocar.report.words import attack_label, number, plus_minus, radius_text, slug
 
 
 def attacks_of(groups: Sequence[Group], radius: Radius | None) -> list[str]:
@@ -19,7 +19,7 @@ def attacks_of(groups: Sequence[Group], radius: Radius | None) -> list[str]:
     return sorted(dict.fromkeys(names), key=lambda name: name != "none")
 
 
-def main_radius(groups: Sequence[Group], published: Sequence[Published]) -> list[Radius]:
+def main_radius(groups: Sequence[Group], published: Sequence[PaperNumber]) -> list[Radius]:
     """Radii of the audits of one task, the one to look at first in front: the paper's, else the commonest."""
     counts = Counter(radius for g in groups for m in g.members for radius in m.radii())
     paper = {p.eps for p in published if p.label.startswith("tab:") and p.task == groups[0].task}
@@ -29,7 +29,7 @@ def main_radius(groups: Sequence[Group], published: Sequence[Published]) -> list
 def results_table(
     groups: Sequence[Group],
     radius: Radius | None,
-    published: Sequence[Published],
+    published: Sequence[PaperNumber],
     missing: Sequence[dict[str, str]] = (),
 ) -> Table:
     """Median over seeds with its interval for each method and attack, the worst marked, the paper's beside."""
@@ -41,17 +41,19 @@ def results_table(
         met = {a: float(np.median(group.values(a, radius))) for a in attacks if group.values(a, radius)}
         lowest = min(met, key=lambda a: met[a])
         if len(met) > 1:
-            cells[lowest] = Cell(*_but_worst(cells[lowest]), worst=True)
+            cells[lowest] = TableCell(*_but_worst(cells[lowest]), worst=True)
         worst = _over_seeds(group, "worst", radius, published)
         natural, attacked = group.values("none", radius), float(np.median(group.values("worst", radius)))
         kept = attacked / float(np.median(natural)) if natural and np.median(natural) > 0 else None
-        share = Cell("" if kept is None else f"{kept:.0%}", kept)
+        share = TableCell("" if kept is None else f"{kept:.0%}", kept)
         n = len(group.values("worst", radius))
-        rows.append([Cell(group.label), *cells.values(), worst, share, Cell(str(n), n)])
+        rows.append([TableCell(group.label), *cells.values(), worst, share, TableCell(str(n), n)])
     for row in missing:
         absent = Group(row["env"], row["method"], row["variant"], [])
-        beside = [Cell("", None, "", paper_text(absent, attack, radius, published)) for attack in (*attacks, "worst")]
-        rows.append([Cell(absent.label), *beside, Cell(""), Cell("none", 0, row["why"])])
+        beside = [
+            TableCell("", None, "", paper_text(absent, attack, radius, published)) for attack in (*attacks, "worst")
+        ]
+        rows.append([TableCell(absent.label), *beside, TableCell(""), TableCell("none", 0, row["why"])])
     about = (
         f"Mean return of {_episodes(groups, radius)}, median over seeds; below it a 95 % interval, by bootstrap over "
         "seeds, or over episodes of a single seed. The lowest return of a row is marked. Worst: each agent under the "
@@ -71,10 +73,10 @@ def _episodes(groups: Sequence[Group], radius: Radius | None) -> str:
     return f"{words} episode{'' if counts == [1] else 's'}"
 
 
-def _over_seeds(group: Group, attack: str, radius: Radius | None, published: Sequence[Published]) -> Cell:
+def _over_seeds(group: Group, attack: str, radius: Radius | None, published: Sequence[PaperNumber]) -> TableCell:
     values = group.values(attack, radius)
     if not values:
-        return Cell("", None, published=paper_text(group, attack, radius, published))
+        return TableCell("", None, published=paper_text(group, attack, radius, published))
     found = estimate([np.array(values)], median)
     low, high = found.low, found.high
     if len(values) == 1:
@@ -83,10 +85,10 @@ def _over_seeds(group: Group, attack: str, radius: Radius | None, published: Seq
     if attack == "worst":
         names = Counter(m_worst[0] for m in group.members if (m_worst := m.worst(radius)))
         note = f"{note}, {attack_label(names.most_common(1)[0][0])}"
-    return Cell(number(found.value), found.value, note, paper_text(group, attack, radius, published))
+    return TableCell(number(found.value), found.value, note, paper_text(group, attack, radius, published))
 
 
-def only_row(group: Group, attack: str, radius: Radius | None) -> Row:
+def only_row(group: Group, attack: str, radius: Radius | None) -> AuditRow:
     """Of a group of which one agent met the attack."""
     for member in group.members:
         rows, worst = member.rows(radius), member.worst(radius)
@@ -97,15 +99,15 @@ def only_row(group: Group, attack: str, radius: Radius | None) -> Row:
     raise KeyError(attack)
 
 
-def _but_worst(cell: Cell) -> tuple[str, float | None, str, str]:
+def _but_worst(cell: TableCell) -> tuple[str, float | None, str, str]:
     return cell.text, cell.value, cell.note, cell.published
 
 
 def paper_numbers(
-    published: Sequence[Published], task: str, method: str, variant: str, radius: Radius | None
-) -> dict[str, Published]:
+    published: Sequence[PaperNumber], task: str, method: str, variant: str, radius: Radius | None
+) -> dict[str, PaperNumber]:
     """Attack to the paper's number for this method at this radius; of several tables the first that has it."""
-    found: dict[str, Published] = {}
+    found: dict[str, PaperNumber] = {}
     for p in published:
         if p.label == "efficiency":
             continue
@@ -118,7 +120,7 @@ def paper_numbers(
     return found
 
 
-def paper_text(group: Group, attack: str, radius: Radius | None, published: Sequence[Published]) -> str:
+def paper_text(group: Group, attack: str, radius: Radius | None, published: Sequence[PaperNumber]) -> str:
     tables = [p for p in published if not p.label.startswith("fig:")]
     found = paper_numbers(tables, group.task, group.method, group.variant, radius)
     if attack == "worst" and len(found) > 1:
@@ -127,7 +129,7 @@ def paper_text(group: Group, attack: str, radius: Radius | None, published: Sequ
     return plus_minus(found[attack].mean, found[attack].std) if attack in found else ""
 
 
-def median_agents_table(groups: Sequence[Group], radius: Radius | None, published: Sequence[Published]) -> Table:
+def median_agents_table(groups: Sequence[Group], radius: Radius | None, published: Sequence[PaperNumber]) -> Table:
     """The paper's way: of N agents the median one under its worst attack, mean ± std over its episodes."""
     groups = [g for g in groups if g.values("worst", radius)]
     attacks = attacks_of(groups, radius)
@@ -142,10 +144,12 @@ def median_agents_table(groups: Sequence[Group], radius: Radius | None, publishe
             text = plus_minus(row["mean"], row["std"]) if row else ""
             beside = paper_text(group, attack, radius, published)
             cells.append(
-                Cell(text, row["mean"] if row else None, "", beside, bool(row and worst and attack == worst[0]))
+                TableCell(text, row["mean"] if row else None, "", beside, bool(row and worst and attack == worst[0]))
             )
         seed = "" if chosen.seed is None else str(chosen.seed)
-        rows.append([Cell(group.label), *cells, Cell(seed, chosen.seed), Cell(str(len(audited)), len(audited))])
+        rows.append(
+            [TableCell(group.label), *cells, TableCell(seed, chosen.seed), TableCell(str(len(audited)), len(audited))]
+        )
     about = (
         "As the paper reports: of N agents the one whose return under its worst attack is the median (of two the "
         "lower), mean ± standard deviation over its episodes."
@@ -174,18 +178,25 @@ def runs_table(groups: Sequence[Group], attackers: Sequence[Run]) -> Table:
 
 
 def _run_row(
-    label: str, env: str, seed: int | None, steps: str, run: Run | None, command: str, data: Row, made: dict[str, str]
-) -> list[Cell]:
+    label: str,
+    env: str,
+    seed: int | None,
+    steps: str,
+    run: Run | None,
+    command: str,
+    data: AuditRow,
+    made: dict[str, str],
+) -> list[TableCell]:
     """`made` collects versions and machines under the letters A, B, ..."""
     words = ", ".join(f"{k} {v}" for part in ("versions", "machine") for k, v in data.get(part, {}).items())
     letter = made.setdefault(words or "unknown", f"{chr(65 + len(made) % 26)}{len(made) // 26 or ''}")
     hours = run.hours if run else None
     return [
-        Cell(label),
-        Cell(env),
-        Cell("" if seed is None else str(seed), seed),
-        Cell(steps),
-        Cell("" if hours is None else f"{hours:.2f}", hours),
-        Cell(letter),
-        Cell(command or "trained elsewhere"),
+        TableCell(label),
+        TableCell(env),
+        TableCell("" if seed is None else str(seed), seed),
+        TableCell(steps),
+        TableCell("" if hours is None else f"{hours:.2f}", hours),
+        TableCell(letter),
+        TableCell(command or "trained elsewhere"),
     ]

@@ -24,9 +24,9 @@ class Screen:
 
     def __init__(self, actor: Actor, ball: Ball, victim: Agent) -> None:
         self.actor, self.ball = actor, ball
-        self.face(victim)
+        self.set_victim(victim)
 
-    def face(self, victim: Agent) -> None:
+    def set_victim(self, victim: Agent) -> None:
         self._victim, self._on_host = victim, host_show(self.actor, victim.policy, self.ball)
 
     def __call__(self, z: np.ndarray, actions: np.ndarray, memory: Any) -> np.ndarray:
@@ -55,10 +55,10 @@ class AdversaryEnv:
         self._screen = Screen(actor, ball, victim)
         self._all = np.arange(self.n, dtype=np.int32)
 
-    def face(self, victim: Agent) -> None:
+    def set_victim(self, victim: Agent) -> None:
         """Another victim, or the same after it has learnt, in episodes that go on."""
         self._victim = victim
-        self._screen.face(victim)
+        self._screen.set_victim(victim)
 
     def reset(self) -> np.ndarray:
         self._z = self._victim.normaliser(self._env.reset())

@@ -9,15 +9,15 @@ import numpy as np
 from wocar.agent import Agent
 from wocar.attacks.learned import make_actor
 from wocar.bounds import Ball
-from wocar.envs.part import Part
+from wocar.envs.env_slice import EnvSlice
 from wocar.mechanisms.objective import Vanilla
 from wocar.networks.normaliser import as_is
 from wocar.rollout import Rollout
 from wocar.training.adversary_env import AdversaryEnv, Screen, adversary_spec
 from wocar.training.attacked_env import AttackedEnv
-from wocar.training.config import ATTACKS, AdversaryConfig, RunConfig, attack_meta
 from wocar.training.on_policy import Algorithm, OnPolicy
-from wocar.training.worker import Iteration
+from wocar.training.run_config import ATTACKS, AdversaryConfig, RunConfig, attack_meta
+from wocar.training.trainer import Iteration
 from wocar.types import EnvSpec, VectorEnv
 
 
@@ -41,16 +41,16 @@ class Alternating:
     def begin(self, env: VectorEnv, rng: np.random.Generator) -> None:
         agent, adversary, shows, acts = rng.spawn(4)
         opening, n, victim = env.reset(), env.n // 2, self.agent()
-        self.attacked = AttackedEnv(Part(env, opening, 0, n), Screen(self.actor, self.ball, victim), shows)
-        self.attacked.face(victim, self.adversary_half.agent())
+        self.attacked = AttackedEnv(EnvSlice(env, opening, 0, n), Screen(self.actor, self.ball, victim), shows)
+        self.attacked.set_players(victim, self.adversary_half.agent())
         self.agent_half.begin(self.attacked, agent)
-        self.attacker = AdversaryEnv(victim, Part(env, opening, n, n), self.actor, self.ball, acts)
+        self.attacker = AdversaryEnv(victim, EnvSlice(env, opening, n, n), self.actor, self.ball, acts)
         self.adversary_half.begin(self.attacker, adversary)
 
     def iterate(self, iteration: int) -> Iteration:
-        self.attacked.face(self.agent(), self.adversary_half.agent())
+        self.attacked.set_players(self.agent(), self.adversary_half.agent())
         ours = self.agent_half.iterate(iteration)
-        self.attacker.face(self.agent())
+        self.attacker.set_victim(self.agent())
         theirs = self.adversary_half.iterate(iteration)
         info: dict[str, Any] = {**ours.info, **{f"adversary_{name}": value for name, value in theirs.info.items()}}
         info["agent_steps"] = (iteration + 1) * self.config.rollout_steps

@@ -22,10 +22,10 @@ class AttackedEnv:
         self._all = np.arange(self.n, dtype=np.int32)
         self._seen: list[np.ndarray] = []
 
-    def face(self, agent: Agent, adversary: Agent) -> None:
+    def set_players(self, agent: Agent, adversary: Agent) -> None:
         """Those who play from now on, in episodes that go on."""
         self._agent, self._adversary = agent, adversary
-        self._screen.face(agent)
+        self._screen.set_victim(agent)
 
     def reset(self) -> np.ndarray:
         obs = self._env.reset()

@@ -13,14 +13,14 @@ import numpy as np
 from wocar.agent import Agent
 from wocar.envs import make_env
 from wocar.training.alternating import Alternating
-from wocar.training.config import RunConfig, attack_meta
-from wocar.training.curves import Curves
 from wocar.training.dqn import DQN
 from wocar.training.off_policy import OffPolicy
 from wocar.training.on_policy import Algorithm, OnPolicy
 from wocar.training.progress import TrainingProgress
+from wocar.training.run_config import RunConfig, attack_meta
 from wocar.training.run_folder import RunFolder
-from wocar.training.worker import Worker
+from wocar.training.tensorboard import TensorBoardWriter
+from wocar.training.trainer import Trainer
 from wocar.types import EnvSpec, UserError, VectorEnv
 
 HUGE = 1e20
@@ -49,7 +49,7 @@ def train(
         folder.close()
 
 
-def make_worker(config: RunConfig, algorithm: Any, spec: EnvSpec) -> Worker:
+def make_worker(config: RunConfig, algorithm: Any, spec: EnvSpec) -> Trainer:
     if isinstance(algorithm, DQN):
         return OffPolicy(config, algorithm, spec)
     if config.adversary is not None:
@@ -59,7 +59,7 @@ def make_worker(config: RunConfig, algorithm: Any, spec: EnvSpec) -> Worker:
 
 class _Run:
     def __init__(
-        self, config: RunConfig, worker: Worker, make: Callable[[RunConfig, int], VectorEnv], folder: RunFolder
+        self, config: RunConfig, worker: Trainer, make: Callable[[RunConfig, int], VectorEnv], folder: RunFolder
     ) -> None:
         self.config, self.worker, self.make, self.folder = config, worker, make, folder
         self.iteration = 0
@@ -70,7 +70,7 @@ class _Run:
         if config.resume:
             self._restore()
         self.folder.cut_metrics(self.iteration)
-        curves = Curves(self.folder.path / "tensorboard", self.iteration * config.batch_steps)
+        curves = TensorBoardWriter(self.folder.path / "tensorboard", self.iteration * config.batch_steps)
         label = f"{config.method} {config.env} seed {config.seed}"
         total = config.iterations * config.batch_steps
         with TrainingProgress(label, total, self.iteration * config.batch_steps) as progress:
@@ -96,7 +96,7 @@ class _Run:
         agent.meta = meta
         return agent
 
-    def _segment(self, curves: Curves, progress: TrainingProgress) -> None:
+    def _segment(self, curves: TensorBoardWriter, progress: TrainingProgress) -> None:
         """Iterations up to the next checkpoint, in fresh environments whose seeds follow from its number."""
         config = self.config
         number = self.iteration // config.segment
@@ -133,7 +133,7 @@ class _Run:
         info: dict[str, jax.Array],
         returns: list[float],
         lengths: list[int],
-        curves: Curves,
+        curves: TensorBoardWriter,
         progress: TrainingProgress,
     ) -> None:
         numbers = {name: float(value) for name, value in jax.device_get(info).items()}

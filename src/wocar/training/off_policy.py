@@ -10,15 +10,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from wocar.agent import Agent
-from wocar.mechanisms.q_objective import Outcome, QBatch
+from wocar.mechanisms.q_objective import QBatch, StepOutcome
 from wocar.networks import GreedyPolicy, Normaliser, PixelNormaliser, RunningNormaliser
-from wocar.training.config import RunConfig
 from wocar.training.dqn import DQN
 from wocar.training.exploration import RandomActions, random_share
-from wocar.training.memory import keep_freed_memory
-from wocar.training.replay_buffer import Replay, Sample
+from wocar.training.malloc import keep_freed_memory
+from wocar.training.replay_buffer import ReplayBuffer, Sample
+from wocar.training.run_config import RunConfig
 from wocar.training.run_folder import load_run_agent
-from wocar.training.worker import Iteration
+from wocar.training.trainer import Iteration
 from wocar.types import EnvSpec, UserError, VectorEnv
 
 _fold_in = jax.jit(jax.random.fold_in)
@@ -40,7 +40,7 @@ class OffPolicy:
             network, self.normaliser = first.policy.network, first.normaliser
         self.learner = algorithm.init(spec, self.key, network)
         slack = 2 * (config.segment * cfg.n_steps + 1)
-        self.replay = Replay(spec, cfg.n_envs, cfg.buffer_size, slack, cfg.gamma, cfg.n_step, cfg.per_alpha)
+        self.replay = ReplayBuffer(spec, cfg.n_envs, cfg.buffer_size, slack, cfg.gamma, cfg.n_step, cfg.per_alpha)
         self.folder = config.out / "replay"
         self.restored = False
         self.is_open = False
@@ -116,10 +116,10 @@ class OffPolicy:
     def _batch(self, drawn: Sample) -> QBatch:
         """As the networks see it; but frames of bytes are divided where they are used."""
         see = as_is_stored if self.pixels and self.normaliser == PixelNormaliser() else self.normaliser
-        near, later = Outcome(drawn.rewards, see(drawn.next_obs), drawn.discounts), None
+        near, later = StepOutcome(drawn.rewards, see(drawn.next_obs), drawn.discounts), None
         if self.cfg.n_step > 1 and self.algorithm.objective.critics:
             rewards, next_obs, discounts = self.replay.outcome(drawn.slots, 1)
-            near, later = Outcome(rewards, see(next_obs), discounts), near
+            near, later = StepOutcome(rewards, see(next_obs), discounts), near
         return QBatch(see(drawn.obs), drawn.actions, *near, drawn.weights, later)
 
     def agent(self) -> Agent:

@@ -11,11 +11,11 @@ from wocar.agent import Agent
 from wocar.networks import Normaliser, PixelNormaliser, RunningNormaliser
 from wocar.networks.normaliser import as_is
 from wocar.rollout import Collector, Rollout
-from wocar.training.config import RunConfig
 from wocar.training.dqn import DQNConfig
 from wocar.training.learner import Learner, forget
 from wocar.training.reward import RewardScaler
-from wocar.training.worker import Iteration
+from wocar.training.run_config import RunConfig
+from wocar.training.trainer import Iteration
 from wocar.types import EnvSpec, Transitions, VectorEnv
 
 

@@ -27,7 +27,7 @@ class Sample(NamedTuple):
     slots: np.ndarray
 
 
-class Replay:
+class ReplayBuffer:
     """A ring of rows. Row t holds what each of n environments showed, what was done then, and what came of it.
 
     s' of a row is s of the next one, also at the end of an episode: an environment then takes a row to reset, which is

@@ -25,7 +25,7 @@ from wocar.files import (
     write_atomic,
     write_json,
 )
-from wocar.training.config import RunConfig, from_json, to_json
+from wocar.training.run_config import RunConfig, from_json, to_json
 from wocar.types import UserError
 
 PACKAGES = ("wocar", "jax", "equinox", "optax", "numpy", "envpool", "gymnasium", "mujoco")

@@ -1,0 +1,115 @@
+"""One cell of an audit: one attack with its settings at one radius on one set of episodes."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+
+from wocar.agent import Agent
+from wocar.attacks import Disturbance, Perturbation, zero_gradient_share
+from wocar.bounds import Ball
+from wocar.bounds.ball import Norm
+from wocar.envs.time_limit import without_time_limit
+from wocar.evaluation.attack_registry import AttackKind, Trained
+from wocar.evaluation.certified import GreedyWorstCase
+from wocar.evaluation.episodes import run_episodes
+from wocar.evaluation.statistics import summarise
+
+N_ENVS = 25
+"""Environments stepped together: the usual 50 episodes are two rounds of them."""
+PROBES = (1, 10, 40, 160)
+"""Calls of an attack at which its gradients are looked at."""
+
+
+class AuditCell(NamedTuple):
+    name: str
+    kind: AttackKind
+    settings: dict[str, Any]
+    eps: float
+    norm: Norm
+    episodes: int
+    seed: int
+
+
+def run_cell(agent: Agent, cell: AuditCell, made: Trained, on_episodes: Callable[[int], None]) -> dict[str, Any]:
+    """Raw returns of the agent under the attack, and what the flags want to know."""
+    perturb: ProbedPerturbation | None = None
+    disturb: Any = None
+    ball = Ball.within(agent.normaliser.limits, cell.eps, cell.norm)
+    if cell.kind.family == "bound":
+        disturb = GreedyWorstCase(ball)
+    elif cell.kind.on_actions:
+        disturb = Disturbance(made.attack, cell.eps, agent.spec.actions, cell.seed)
+    elif made.attack is not None:
+        perturb = ProbedPerturbation(Perturbation(made.attack, ball, cell.seed))
+    done = run_episodes(
+        agent, cell.episodes, cell.seed, n_envs=N_ENVS, perturb=perturb, disturb=disturb, on_episodes=on_episodes
+    )
+    summary = summarise(done.returns)
+    row = {
+        "mean": summary.mean,
+        "std": summary.std,
+        "interval": [summary.low, summary.high],
+        "episodes": cell.episodes,
+        "mean_length": float(done.lengths.mean()),
+        "mean_discounted": float(done.discounted.mean()),
+        "seed": cell.seed,
+        "eps": cell.eps,
+        "eps_units": units(agent, cell),
+        "settings": words(made.attack, cell.settings),
+        "budget_used": perturb.attack.used if perturb else getattr(disturb, "used", None),
+        "zero_gradients": perturb.zero_gradients if perturb else None,
+    }
+    if done.flips is not None:
+        row["flips"] = done.flips
+    _, limit = without_time_limit(agent.spec.id)
+    if limit is not None:
+        row |= {"cut_episodes": int(np.sum(done.lengths >= limit)), "max_steps": limit}
+    if made.curve:
+        row["training_curve"] = made.curve
+    if made.predicted is not None:
+        row["predicted"] = made.predicted
+    return row
+
+
+class ProbedPerturbation:
+    """A perturbation whose gradients are looked at now and then."""
+
+    def __init__(self, attack: Perturbation) -> None:
+        self.attack = attack
+        self.shares: list[float] = []
+
+    def __call__(self, policy: Any, z: np.ndarray) -> np.ndarray:
+        shown = self.attack(policy, z)
+        if self.attack.calls in PROBES and hasattr(self.attack.attack, "objective"):
+            self.shares.append(zero_gradient_share(self.attack.attack, policy, self.attack.ball, jnp.asarray(z)))
+        return shown
+
+    def reset(self, rows: np.ndarray, n: int) -> None:
+        self.attack.reset(rows, n)
+
+    @property
+    def zero_gradients(self) -> float | None:
+        return float(np.mean(self.shares)) if self.shares else None
+
+
+def units(agent: Agent, cell: AuditCell) -> str:
+    """What eps is measured in."""
+    norm = {"linf": "l_inf", "l2": "l_2"}[cell.norm]
+    if cell.kind.on_actions:
+        return "probability that an action is replaced" if agent.spec.actions.discrete else "l_inf, units of actions"
+    if agent.normaliser.limits:
+        return f"{norm}, brightness from 0 to 1"
+    if getattr(agent.normaliser, "count", 1) == 0:
+        return f"{norm}, units of the observation"
+    return f"{norm}, standard deviations of each observation (after the normaliser)"
+
+
+def words(attack: Any, settings: dict[str, Any]) -> str:
+    """How the attack was set, in one line; networks are left out."""
+    if attack is None:
+        return "None"
+    text = repr(attack)
+    inside = ", ".join(f"{name}={value!r}" for name, value in settings.items())
+    return text if "\n" not in text and len(text) < 200 else f"{type(attack).__name__}({inside})"

@@ -1,1 +1,0 @@
-"""Presets, the paper's experiments as data, demo and benchmark."""

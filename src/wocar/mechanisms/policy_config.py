@@ -1,0 +1,80 @@
+"""Settings of the robust objectives; on the command line each field is an option."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import jax
+
+from wocar.bounds import Ball, BoundMethod
+from wocar.schedules import Schedule, ScheduleKind
+from wocar.types import Limits
+
+
+@dataclass(frozen=True)
+class GrowingBall:
+    eps: float = 0.1
+    """Radius of the ball in which observations (after the normaliser) may be moved."""
+    eps_begin: float = 0.0
+    """Share of training after which eps grows from 0 ..."""
+    eps_end: float = 0.75
+    """... and that at which it is whole."""
+    eps_schedule: ScheduleKind = "linear"
+    norm: Literal["linf", "l2"] = "linf"
+
+    def ball(self, progress: jax.Array, limits: Limits = None) -> Ball:
+        eps = Schedule(self.eps, self.eps_schedule, self.eps_begin, self.eps_end)(progress)
+        return Ball.within(limits, eps, self.norm)
+
+
+@dataclass(frozen=True)
+class RobustConfig:
+    eps: float = 0.075
+    """Radius of the ball in which observations (after the normaliser) may be moved."""
+    eps_ramp: float = 0.75
+    """Share of training over which eps grows linearly from 0."""
+    norm: Literal["linf", "l2"] = "linf"
+    threat: Literal["observation", "action"] = "observation"
+    """What the attacker moves: observations; or actions, by up to eps, or to any discrete one with probability eps."""
+    reg: bool = True
+    """Mechanism 3: keep the policy still inside the ball."""
+    kappa_reg: float = 0.1
+    reg_solver: Literal["sgld", "convex"] = "sgld"
+    reg_steps: int = 10
+    reg_search: Literal["iteration", "minibatch"] = "iteration"
+    """Search the perturbations once per iteration, or anew in every minibatch (as published; slower)."""
+    reg_std: bool = False
+    """Let the regulariser move a Gaussian's σ too (as published): it then buys distance by noise."""
+
+
+@dataclass(frozen=True)
+class WocarConfig(RobustConfig):
+    bounds: BoundMethod = "crown"
+    """How the actions an attacker can cause are found; pgd looks from inside and may miss some."""
+    bound_eps: float | None = None
+    """A radius of its own, constant, for the action sets."""
+    kappa_wst: float = 0.8
+    """Mechanism 2: final weight of the worst-attack value."""
+    kappa_schedule: ScheduleKind = "linear"
+    worst_form: Literal["raw", "baseline", "td"] = "raw"
+    """What enters the policy gradient: the worst value, its lead over the mean action's, or its one-step target's."""
+    importance: bool = True
+    """Weigh mechanism 3 by state importance."""
+    critic_lr: float = 4e-4
+    critic_epochs: int = 10
+    critic_minibatches: int = 32
+    critic_tau: float = 0.005
+    critic_twin: bool = False
+    """Two worst critics, the larger value counts: less spurious pessimism."""
+    critic_replay: int = 0
+    """Past transitions the worst critic also learns from; 0: only those of the iteration."""
+    search_steps: int = 10
+    """Descent steps to the worst action."""
+
+
+@dataclass(frozen=True)
+class RadialConfig(GrowingBall):
+    eps: float = 0.075
+    eps_begin: float = 0.25
+    eps_schedule: ScheduleKind = "exponential"
+    radial_weight: float = 0.5
+    """Share of the loss at the least favourable policy within the bounds; the rest is PPO's own."""

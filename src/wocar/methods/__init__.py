@@ -1,0 +1,1 @@
+"""Training methods: a registry, and presets per task."""

@@ -1,0 +1,109 @@
+"""A task: one `wocar` command with a folder of its own, named by what it computes; and what that folder holds."""
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from wocar.files import read_json, write_json
+from wocar.types import UserError
+
+TaskKind = Literal["train", "audit", "estimate", "record", "draw"]
+FOLDER = "tasks"
+"""Below the folder of all plans: tasks are shared between them."""
+
+
+@dataclass(frozen=True)
+class Task:
+    kind: TaskKind
+    title: str
+    words: tuple[str, ...]
+    """The command; {out} stands for the task's folder, {0}, {1}, ... for those of its needs."""
+    result: str
+    """A file in the folder that is there when the task is done."""
+    needs: tuple["Task", ...] = ()
+    seconds: float = 60.0
+    """A guess, on one core."""
+
+    @cached_property
+    def key(self) -> str:
+        """Of the content: the same command on the same inputs is the same task."""
+        text = json.dumps([self.words, self.result, [need.key for need in self.needs]])
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @property
+    def folder(self) -> str:
+        """Relative to the folder of all plans, in which commands are run."""
+        return f"{FOLDER}/{re.sub(r'[^a-z0-9.]+', '-', self.title.lower())[:90]}-{self.key[:10]}"
+
+    @property
+    def argv(self) -> list[str]:
+        folders = [need.folder for need in self.needs]
+        return [word.format(*folders, out=self.folder) for word in self.words]
+
+
+class TaskFolder:
+    """What is known of a task on disk. Who holds its lock works on it; a killed process holds no lock."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def log(self) -> Path:
+        return self.path / "log.txt"
+
+    def prepare(self, task: Task) -> None:
+        """Write down what is to be done, for the process that does it."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        text = {"title": task.title, "argv": task.argv, "key": task.key, "result": task.result}
+        if not (self.path / "task.json").exists():
+            write_json(self.path / "task.json", text)
+
+    def task(self) -> dict[str, Any]:
+        return read_json(self.path / "task.json")
+
+    @property
+    def done(self) -> dict[str, Any] | None:
+        """How the task was done, or None."""
+        try:
+            return read_json(self.path / "done.json") if (self.path / "done.json").is_file() else None
+        except UserError:
+            return None
+
+    @property
+    def failed(self) -> str:
+        """Why it failed the last time; empty where it did not."""
+        file = self.path / "failed.json"
+        return str(read_json(file)["why"]) if file.is_file() and not self.done else ""
+
+    def finish(self, **facts: Any) -> None:
+        write_json(self.path / "done.json", facts)
+        (self.path / "failed.json").unlink(missing_ok=True)
+
+    def fail(self, why: str) -> None:
+        write_json(self.path / "failed.json", {"why": why})
+
+    def last_words(self) -> str:
+        """The end of the log, in one line."""
+        lines = self.log.read_text(errors="replace").splitlines() if self.log.is_file() else []
+        return next((line.strip()[:300] for line in reversed(lines) if line.strip()), "no word in its log")
+
+    @contextmanager
+    def claimed(self) -> Iterator[bool]:
+        """Whether the task is ours while the block lasts: one process at a time has it."""
+        with open(self.path / ".claim", "w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                yield False
+                return
+            file.write(str(os.getpid()))
+            file.flush()
+            yield True

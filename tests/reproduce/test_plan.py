@@ -1,0 +1,123 @@
+"""Plans of every table and figure: what they consist of, what they share, what they leave out."""
+
+from pathlib import Path
+
+import pytest
+
+from wocar.cli.options import parse
+from wocar.cli.reproduce_command import main
+from wocar.cli.train_command import _default
+from wocar.methods import presets
+from wocar.reproduce import plan as plans
+from wocar.reproduce.paper_numbers import ABOUT
+from wocar.reproduce.plan import Plan, TableRow
+from wocar.reproduce.scales import SCALES
+from wocar.reproduce.targets import TARGETS, make_plan
+from wocar.reproduce.tasks import Task
+from wocar.training.run_config import RunConfig
+from wocar.types import UserError
+
+MUJOCO = [target for target in TARGETS if target not in ("table-atari", "table-a2c", "fig-importance-states")]
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("target", MUJOCO)
+def test_every_plan_is_in_order_and_its_trainings_are_understood(target: str, scale: str) -> None:
+    plan = make_plan(target, scale, seeds=1)
+    assert plan.tasks
+    seen: set[str] = set()
+    understood: set[tuple[str, ...]] = set()
+    for task in plan.tasks:
+        assert all(need.key in seen for need in task.needs)
+        assert task.key not in seen
+        seen.add(task.key)
+        method, *options = task.argv[1:]
+        row = plan.rows.get(task.key)
+        alike = (method, *options[6:-2]) if row else ()
+        if row and alike not in understood:
+            understood.add(alike)
+            config = parse(RunConfig, options, "train", "", default=_default(method, options))
+            config.check()
+            assert config.keep_checkpoints and str(config.out) == f"{task.folder}/run"
+            if target in ("fig-curves", "fig-worst-value"):
+                names = plan.checkpoints(task)
+                assert names == sorted(set(names)) and int(names[-1]) == config.iterations
+                wanted = min(SCALES[scale].checkpoints, config.iterations)
+                assert len(names) in (wanted, wanted + 1)
+    assert set(plan.labels) <= {*ABOUT, "fig:pong"}
+
+
+def test_plans_share_what_they_have_in_common() -> None:
+    table = {task.key for task in make_plan("table-mujoco", "small").tasks}
+    assert {task.key for task in make_plan("fig-natural-vs-worst", "small").tasks} == table
+    curves = [task for task in make_plan("fig-curves", "small").tasks if task.kind == "train"]
+    assert {task.key for task in curves} <= table
+    ablation = make_plan("fig-ablation-importance", "small")
+    tradeoff = make_plan("fig-tradeoff", "small")
+    without = {key for key, row in ablation.rows.items() if row.variant == "importance=True"}
+    assert without <= {key for key, row in tradeoff.rows.items() if row.variant == "kappa_wst=0"}
+
+
+def test_the_key_is_the_content() -> None:
+    def task(words: tuple[str, ...], *needs: Task, title: str = "t") -> Task:
+        return Task("audit", title, words, "x.json", needs)
+
+    first = task(("audit", "a"))
+    assert task(("audit", "a"), title="another name").key == first.key
+    assert task(("audit", "b")).key != first.key
+    assert task(("audit", "{0}"), first).key != task(("audit", "{0}"), task(("audit", "b"))).key
+    assert task(("audit", "{0}/run", "{out}/x"), first).argv[1] == f"{first.folder}/run"
+
+
+def test_the_papers_numbers_of_steps_and_agents() -> None:
+    plan = make_plan("table-efficiency", "paper")
+    steps = {(row.method, row.env): task.argv[task.argv.index("--steps") + 1] for task, row in _rows(plan)}
+    assert steps["wocar-ppo", "Ant-v4"] == "7500000" and steps["sa-ppo", "Hopper-v4"] == "2000000"
+    assert len(plan.tasks) == 30 * len(steps)
+
+
+def _rows(plan: Plan) -> list[tuple[Task, TableRow]]:
+    return [(task, plan.rows[task.key]) for task in plan.tasks if task.key in plan.rows]
+
+
+def test_a_method_that_is_not_there_is_named_and_joins_when_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(presets.METHODS, "sa-ppo")
+    plans.lacking.cache_clear()
+    plan = make_plan("table-mujoco", "smoke")
+    assert TableRow("sa-ppo", "Hopper-v4") in [missing.row for missing in plan.missing]
+    assert "sa-ppo" not in {row.method for row in plan.rows.values()}
+    monkeypatch.undo()
+    plans.lacking.cache_clear()
+    plan = make_plan("table-mujoco", "smoke")
+    assert "sa-ppo" in {row.method for row in plan.rows.values()}
+
+
+def test_a_dry_run_shows_everything_and_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "r"
+    assert main(["fig-eps", "--scale", "small", "--dry-run", "--out", str(out), "--jobs", "2"]) == 0
+    shown = capsys.readouterr().out
+    for words in ("wocar train wocar-ppo --env Hopper-v4", "--eps 0.05,0.1,0.2", "after 1", "with 2 at a time", "draw"):
+        assert words in shown
+    assert not out.exists()
+
+
+def test_narrowed(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--envs", "HalfCheetah-v4", "--methods", "ppo,wocar-ppo", "--seeds", "3", "--dry-run"]
+    assert main(["table-mujoco", *options]) == 0
+    shown = capsys.readouterr().out
+    assert "12 tasks" in shown and "Hopper" not in shown and "sa-ppo" not in shown
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["table-moon"], "unknown target 'table-moon'"),
+        (["table-mujoco", "--scale", "large"], "large"),
+        (["table-mujoco", "--jobs", "0"], "--jobs must be positive"),
+        (["table-mujoco", "--seeds", "0"], "--seeds must be positive"),
+        (["table-mujoco", "--methods", "dreams"], "nothing to do"),
+    ],
+)
+def test_mistakes(options: list[str], words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        main([*options, "--dry-run"])
