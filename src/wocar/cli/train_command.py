@@ -16,9 +16,10 @@ from wocar.methods.attackers import ATTACKERS, attacker_config
 from wocar.methods.presets import METHODS, default_config, make_algorithm
 from wocar.networks import TwinCritic
 from wocar.training.adversary import train_adversary
+from wocar.training.adversary_config import ATTACKS
 from wocar.training.loop import train
 from wocar.training.ppo import PPOConfig
-from wocar.training.run_config import ATTACKS, RunConfig
+from wocar.training.run_config import RunConfig
 from wocar.training.run_folder import load_config
 from wocar.types import UserError
 

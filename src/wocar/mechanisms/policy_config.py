@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import jax
+import jax.numpy as jnp
 
 from wocar.bounds import Ball, BoundMethod
 from wocar.schedules import Schedule, ScheduleKind
@@ -45,6 +46,10 @@ class RobustConfig:
     reg_std: bool = False
     """Let the regulariser move a Gaussian's σ too (as published): it then buys distance by noise."""
 
+    def ball(self, progress: jax.Array, limits: Limits = None) -> Ball:
+        eps = Schedule(self.eps, "linear", 0.0, self.eps_ramp)(progress)
+        return Ball.within(limits, eps, self.norm)
+
 
 @dataclass(frozen=True)
 class WocarConfig(RobustConfig):
@@ -69,6 +74,12 @@ class WocarConfig(RobustConfig):
     """Past transitions the worst critic also learns from; 0: only those of the iteration."""
     search_steps: int = 10
     """Descent steps to the worst action."""
+
+    def set_ball(self, progress: jax.Array, limits: Limits = None) -> Ball:
+        """The ball of the action sets: the scheduled one, unless a radius of its own was given."""
+        if self.bound_eps is None:
+            return self.ball(progress, limits)
+        return Ball.within(limits, jnp.float32(self.bound_eps), self.norm)
 
 
 @dataclass(frozen=True)

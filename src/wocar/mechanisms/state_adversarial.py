@@ -9,7 +9,6 @@ from wocar.bounds import Ball, ascend_in_ball, network_bounds
 from wocar.mechanisms.objective import Info, standardise
 from wocar.mechanisms.policy_config import RobustConfig
 from wocar.mechanisms.state_reg import policy_distance, policy_distance_bound, state_regularisation
-from wocar.schedules import Schedule
 from wocar.types import Array, Batch, Limits
 
 
@@ -27,8 +26,7 @@ class StateAdversarial(NamedTuple):
         return ()
 
     def ball(self, progress: jax.Array) -> Ball:
-        cfg = self.config
-        return Ball.within(self.limits, Schedule(cfg.eps, "linear", 0.0, cfg.eps_ramp)(progress), cfg.norm)
+        return self.config.ball(progress, self.limits)
 
     def fit(
         self, extra: Any, policy: Any, batch: Batch, key: jax.Array, progress: jax.Array

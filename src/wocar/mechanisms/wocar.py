@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from wocar.bounds import Ball
 from wocar.mechanisms.critic_replay import CriticReplay
 from wocar.mechanisms.objective import Info
 from wocar.mechanisms.policy_config import WocarConfig
@@ -74,7 +73,7 @@ class Wocar(NamedTuple):
             past = replay.sample(n // 2, batch.notes["reward_scale"][0], jax.random.fold_in(key, 3))
             states = jnp.concatenate([states, past.next_obs])
         acting = policy.onward(batch.obs, ends)
-        found = set_minimum(acting, extra.worst, states, self.set_ball(progress), cfg, self.actions)
+        found = set_minimum(acting, extra.worst, states, cfg.set_ball(progress, self.limits), cfg, self.actions)
         here, at_ends, at_past = jnp.split(found.value, [n, n + len(ends)])
         next_minimum = follow(here, batch.last, ends, at_ends)
 
@@ -114,12 +113,6 @@ class Wocar(NamedTuple):
 
     def penalty(self, policy: Any, batch: Batch, key: jax.Array, progress: jax.Array) -> jax.Array:
         return self.regulariser.penalty(policy, batch, key, progress)
-
-    def set_ball(self, progress: jax.Array) -> Ball:
-        """The ball of the action sets: the scheduled one, unless a radius of its own was given."""
-        if self.config.bound_eps is None:
-            return self.regulariser.ball(progress)
-        return Ball.within(self.limits, jnp.float32(self.config.bound_eps), self.config.norm)
 
 
 def report(found: SetMinimum, w: jax.Array, loss: jax.Array) -> Info:

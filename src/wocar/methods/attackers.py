@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from wocar.agent import Agent
+from wocar.training.adversary_config import ATTACKS
 from wocar.training.ppo import PPOConfig
-from wocar.training.run_config import ATTACKS, RunConfig
+from wocar.training.run_config import RunConfig
 
 ATTACKERS: dict[str, str] = {
     "sa-rl": "an attacker of --victim that learns its perturbations",

@@ -6,9 +6,10 @@ from wocar.envs import atari
 from wocar.mechanisms.policy_config import RadialConfig, RobustConfig
 from wocar.methods.task_settings import A2C_GAMES, EPS, LSTM_TASKS, PPO_TASKS, ROBUST_PPO_TASKS, Settings
 from wocar.training.a2c import A2CConfig
+from wocar.training.adversary_config import AdversaryConfig
 from wocar.training.ppo import PPOConfig
 from wocar.training.recurrent_ppo import RecurrentPPOConfig
-from wocar.training.run_config import AdversaryConfig, RunConfig
+from wocar.training.run_config import RunConfig
 from wocar.types import UserError
 
 BASELINES: dict[str, str] = {

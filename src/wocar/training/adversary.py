@@ -14,12 +14,13 @@ from wocar.attacks.learned import LearnedAttack, learned_attack, make_actor
 from wocar.bounds import Ball
 from wocar.files import tree_arrays
 from wocar.mechanisms.objective import Vanilla
+from wocar.training.adversary_config import ATTACKS, AttackConfig
 from wocar.training.adversary_env import AdversaryEnv, adversary_spec
 from wocar.training.imitation import imitate
 from wocar.training.learner import Learner
 from wocar.training.loop import make_envs, train
 from wocar.training.ppo import PPO, PPOConfig
-from wocar.training.run_config import ATTACKS, AttackConfig, RunConfig
+from wocar.training.run_config import RunConfig
 from wocar.types import EnvSpec, UserError, VectorEnv
 
 

@@ -13,10 +13,11 @@ from wocar.envs.env_slice import EnvSlice
 from wocar.mechanisms.objective import Vanilla
 from wocar.networks.normaliser import as_is
 from wocar.rollout import Rollout
+from wocar.training.adversary_config import ATTACKS, AdversaryConfig, attack_meta
 from wocar.training.adversary_env import AdversaryEnv, Screen, adversary_spec
 from wocar.training.attacked_env import AttackedEnv
 from wocar.training.on_policy import Algorithm, OnPolicy
-from wocar.training.run_config import ATTACKS, AdversaryConfig, RunConfig, attack_meta
+from wocar.training.run_config import RunConfig
 from wocar.training.trainer import Iteration
 from wocar.types import EnvSpec, VectorEnv
 

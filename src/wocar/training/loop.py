@@ -12,12 +12,13 @@ import numpy as np
 
 from wocar.agent import Agent
 from wocar.envs import make_env
+from wocar.training.adversary_config import attack_meta
 from wocar.training.alternating import Alternating
 from wocar.training.dqn import DQN
 from wocar.training.off_policy import OffPolicy
 from wocar.training.on_policy import Algorithm, OnPolicy
 from wocar.training.progress import TrainingProgress
-from wocar.training.run_config import RunConfig, attack_meta
+from wocar.training.run_config import RunConfig
 from wocar.training.run_folder import RunFolder
 from wocar.training.tensorboard import TensorBoardWriter
 from wocar.training.trainer import Trainer
