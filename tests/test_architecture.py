@@ -18,6 +18,7 @@ HOST_PATH = re.compile(rb"(?<![\w.\-/])/(?:work|root|home|Users)/")
 # room -> the other rooms it may import. A room is a module or a package directly under wocar.
 MAY_IMPORT: dict[str, list[str]] = {
     "types": [],
+    "plugins": [],
     "files": ["types"],
     "schedules": ["types"],
     "networks": ["types"],
