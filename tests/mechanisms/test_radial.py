@@ -18,6 +18,7 @@ from wocar.mechanisms.radial import Radial, gaussian_log_prob_bounds, least_surr
 from wocar.methods.presets import default_config
 from wocar.networks import CategoricalPolicy, GaussianPolicy
 from wocar.networks.layers import linear
+from wocar.threat import configured
 from wocar.training.run_config import from_json, to_json
 from wocar.types import Batch, Interval
 
@@ -66,7 +67,7 @@ def by_hand(eps: float, weight: float = 0.5, advantage: float = 2.0) -> jax.Arra
     obs, actions = jnp.zeros((2, 1)), jnp.array([[1.0], [-1.0]])
     log_prob, none = policy.log_prob(obs, actions), jnp.zeros(2)
     batch = Batch(obs, actions, none, obs, none, none, log_prob, none, advantage * jnp.array([1.0, -1.0]), none)
-    radial = Radial(RadialConfig(eps=eps, radial_weight=weight, eps_begin=0, eps_end=0.5), clip_range=0.2)
+    radial = Radial(configured(RadialConfig, eps=eps, radial_weight=weight, eps_begin=0, eps_end=0.5), clip_range=0.2)
     return radial.penalty(policy, batch, jax.random.key(0), jnp.float32(1.0))
 
 
@@ -94,7 +95,7 @@ def test_presets_are_the_published_ones_and_survive_json() -> None:
         config = default_config("radial-ppo", f"{task}-v4")
         a, r = config.algorithm, config.robust
         assert isinstance(r, RadialConfig)
-        assert (a.policy_lr, a.value_lr, r.eps, r.eps_schedule, a.anneal_lr) == numbers  # type: ignore[union-attr]
+        assert (a.policy_lr, a.value_lr, r.threat.eps, r.eps_schedule, a.anneal_lr) == numbers  # type: ignore[union-attr]
         assert (r.eps_begin, r.eps_end, r.radial_weight, config.steps) == (0.25, 0.75, 0.5, 4_096_000)
         config.check()
         assert from_json(to_json(config), config.out) == dataclasses.replace(config, resume=True)

@@ -13,6 +13,7 @@ from wocar.mechanisms.radial_dqn import RadialQ, overlap, without_value
 from wocar.methods.presets import default_config
 from wocar.networks import GreedyPolicy
 from wocar.networks.layers import forward, mlp
+from wocar.threat import configured
 from wocar.training.dqn import DQNConfig, create_network
 from wocar.training.run_config import from_json, to_json
 from wocar.types import ActionSpace, EnvSpec
@@ -42,7 +43,7 @@ def test_the_penalty_is_the_share_of_the_overlap_over_the_rest() -> None:
     policy = GreedyPolicy(mlp([4, 8, 3], jax.random.key(0), activation="relu"))
     obs, actions, none = jax.random.normal(jax.random.key(1), (5, 4)), jnp.arange(5) % 3, jnp.zeros(5)
     batch = QBatch(obs, actions, none, obs, none, none)
-    radial = RadialQ(RadialQConfig(eps=0.2, eps_end=0.5))
+    radial = RadialQ(configured(RadialQConfig, eps=0.2, eps_end=0.5))
     found = radial.penalty(policy, batch, jax.random.key(0), jnp.float32(1.0))
     wanted = overlap(policy.head(obs), *network_bounds(policy.network, Ball(0.2), obs, "ibp"), actions).mean()
     np.testing.assert_allclose(found, 0.25 * wanted, rtol=1e-5)
@@ -55,6 +56,6 @@ def test_the_preset_is_the_published_one_and_survives_json() -> None:
     assert isinstance(a, DQNConfig)
     assert isinstance(r, RadialQConfig)
     assert (a.learning_rate, a.batch_size, a.per_alpha, a.exploration_initial_eps) == (1.25e-4, 128, 0.0, 0.01)
-    assert (r.eps, r.radial_weight, r.eps_schedule) == (1 / 255, 0.2, "smoothed")
+    assert (r.threat.eps, r.radial_weight, r.eps_schedule) == (1 / 255, 0.2, "smoothed")
     config.check()
     assert from_json(to_json(config), config.out) == dataclasses.replace(config, resume=True)

@@ -1,7 +1,7 @@
 """Settings of the robust objectives of Q networks; on the command line each field is an option."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from wocar.bounds import BoundMethod
 from wocar.mechanisms.policy_config import GrowingBall
@@ -26,10 +26,9 @@ class RobustQConfig(GrowingBall):
 
 @dataclass(frozen=True)
 class WocarQConfig(RobustQConfig):
+    KNOWS_ACTIONS: ClassVar[bool] = True
     bounds: BoundMethod = "crown"
     """How the actions an attacker can cause are found; pgd looks from inside and may miss some."""
-    threat: Literal["observation", "action"] = "observation"
-    """What the attacker moves: observations; or actions, to any other with probability eps."""
     kappa_wst: float = 0.5
     """Mechanism 2: final weight of the worst-attack value in the target."""
     kappa_begin: float = 0.0

@@ -58,7 +58,7 @@ class StateAdversarial(NamedTuple):
 
     @property
     def regularises(self) -> bool:
-        return self.config.reg and self.config.kappa_reg > 0 and self.config.threat == "observation"
+        return self.config.reg and self.config.kappa_reg > 0 and self.config.threat.on == "observation"
 
     def _search(self, policy: Any, obs: Array, key: jax.Array, progress: jax.Array) -> jax.Array:
         """The perturbed observations where the policy differs most, by Langevin ascent."""
@@ -79,7 +79,7 @@ class StateAdversarial(NamedTuple):
     def _distance_bound(self, policy: Any, head: Array, obs: Array, progress: jax.Array) -> jax.Array:
         """Over linear bounds at first, over intervals at the end: the mix follows eps."""
         ball = self.ball(progress)
-        mix = ball.eps / max(self.config.eps, 1e-12)
+        mix = ball.eps / max(self.config.threat.eps, 1e-12)
         loose = network_bounds(policy.network, ball, obs, "ibp")
         tight = network_bounds(policy.network, ball, obs, "crown-ibp")
         lower, upper = (mix * a + (1 - mix) * b for a, b in zip(loose, tight, strict=True))

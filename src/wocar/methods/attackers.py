@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from wocar.agent import Agent
+from wocar.threat import Threat
 from wocar.training.adversary_config import ATTACKS
 from wocar.training.ppo import PPOConfig
 from wocar.training.run_config import RunConfig
@@ -60,9 +61,9 @@ def victim_kind(victim: Agent) -> str:
     return "robust" if ROBUST.search(method) else "ppo"
 
 
-def attacker_config(method: str, victim: Agent, path: Path, eps: float) -> RunConfig:
+def attacker_config(method: str, victim: Agent, path: Path, threat: Threat) -> RunConfig:
     """The preset of an attacker of `victim`, which lies in `path`."""
-    settings: dict[str, Any] = {"victim": path, "eps": eps}
+    settings: dict[str, Any] = {"victim": path, "threat": threat}
     if method == "pa-ad" and victim.spec.actions.discrete:
         settings["actor"] = "target"
     return RunConfig(

@@ -1,12 +1,13 @@
 """The published rivals and their settings per task, as their own papers and releases give them."""
 
-from typing import Any
+from typing import Any, Literal
 
 from wocar.envs import atari
 from wocar.mechanisms.policy_config import RadialConfig, RobustConfig
 from wocar.methods.task_settings import A2C_GAMES, EPS, LSTM_TASKS, PPO_TASKS, ROBUST_PPO_TASKS, Settings
+from wocar.threat import configured
 from wocar.training.a2c import A2CConfig
-from wocar.training.adversary_config import AdversaryConfig
+from wocar.training.adversary_config import AdversaryConfig, AdversaryThreat
 from wocar.training.ppo import PPOConfig
 from wocar.training.recurrent_ppo import RecurrentPPOConfig
 from wocar.training.run_config import RunConfig
@@ -88,7 +89,7 @@ def baseline_config(method: str, env: str, preset: str) -> RunConfig:
 
 def _radial_ppo(method: str, env: str, task: str) -> RunConfig:
     ppo = PPOConfig(**merged(task, PPO_TASKS, ROBUST_PPO_TASKS, RADIAL_PPO_TASKS))
-    robust = RadialConfig(**{"eps": _eps(task), **merged(task, RADIAL_TASKS)})
+    robust = configured(RadialConfig, **{"eps": _eps(task), **merged(task, RADIAL_TASKS)})
     return RunConfig(method, env, steps=RADIAL_STEPS, algorithm=ppo, robust=robust)
 
 
@@ -101,7 +102,7 @@ def _atla(method: str, env: str, task: str) -> RunConfig:
     robust = None
     if method != "atla-ppo":
         table = PA_ATLA_SA_TASKS if method == "pa-atla-ppo" else ATLA_SA_TASKS
-        robust = RobustConfig(**{"eps": _eps(task), **merged(task, table)})
+        robust = configured(RobustConfig, **{"eps": _eps(task), **merged(task, table)})
     return RunConfig(
         method,
         env,
@@ -117,18 +118,19 @@ def _pa_atla_a2c(method: str, env: str, task: str) -> RunConfig:
     game = atari.parse(env) is not None
     a2c = A2CConfig(**A2C_GAMES, n_steps=64) if game else A2CConfig()
     rates: dict[str, Any] = {"adversary_policy_lr": a2c.policy_lr, "adversary_value_lr": a2c.value_lr}
-    adversary = AdversaryConfig("pa-ad", 3 / 255 if game else _eps(task), **rates)
+    adversary = AdversaryConfig("pa-ad", AdversaryThreat(3 / 255 if game else _eps(task)), **rates)
     return RunConfig(method, env, steps=20_000_000 if game else RunConfig.steps, algorithm=a2c, adversary=adversary)
 
 
 def _adversary(method: str, task: str) -> AdversaryConfig:
     names = ("adversary_policy_lr", "adversary_value_lr", "adversary_ent_coef", "adversary_clip_range")
     rates: dict[str, Any] = dict(zip(names, ADVERSARIES[method].get(task, ()), strict=False))
-    return AdversaryConfig("pa-ad" if method.startswith("pa-") else "sa-rl", _eps(task), **rates)
+    kind: Literal["pa-ad", "sa-rl"] = "pa-ad" if method.startswith("pa-") else "sa-rl"
+    return AdversaryConfig(kind, AdversaryThreat(_eps(task)), **rates)
 
 
 def _eps(task: str) -> float:
-    return EPS.get(task, RobustConfig.eps)
+    return EPS.get(task, RobustConfig.threat.eps)
 
 
 def merged(task: str, *tables: Settings) -> dict[str, Any]:

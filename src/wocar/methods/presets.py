@@ -50,6 +50,7 @@ from wocar.methods.task_settings import (
     RUN_TASKS,
     Settings,
 )
+from wocar.threat import configured
 from wocar.training.a2c import A2C, A2CConfig
 from wocar.training.dqn import DQN, DQNConfig
 from wocar.training.on_policy import Algorithm
@@ -121,9 +122,9 @@ def _game_config(method: str, env: str) -> RunConfig:
     """A2C on Atari games, after Kostrikov's."""
     if not method.endswith("a2c"):
         raise UserError(f"{method} has no settings for games; a2c, dqn and theirs do")
-    robust: RobustConfig | None = RobustConfig(**A2C_GAME_ROBUST) if method == "sa-a2c" else None
+    robust: RobustConfig | None = configured(RobustConfig, **A2C_GAME_ROBUST) if method == "sa-a2c" else None
     if method == "wocar-a2c":
-        robust = WocarConfig(**A2C_GAME_ROBUST, **A2C_GAME_WOCAR)
+        robust = configured(WocarConfig, **A2C_GAME_ROBUST, **A2C_GAME_WOCAR)
     return RunConfig(method, env, steps=10_000_000, algorithm=A2CConfig(**A2C_GAMES), robust=robust)
 
 
@@ -139,16 +140,16 @@ def _algorithm(method: str, task: str) -> PPOConfig | A2CConfig:
 
 
 def _robust(method: str, task: str, preset: str) -> RobustConfig | WocarConfig | None:
-    settings = {"eps": EPS.get(task, RobustConfig.eps), **ROBUST_TASKS.get(task, {})}
+    settings = {"eps": EPS.get(task, RobustConfig.threat.eps), **ROBUST_TASKS.get(task, {})}
     if method == "sa-ppo-w":
-        return WocarConfig(**settings, kappa_wst=0.0)
+        return configured(WocarConfig, **settings, kappa_wst=0.0)
     if method.startswith("sa-"):
-        return RobustConfig(**settings)
+        return configured(RobustConfig, **settings)
     if not method.startswith("wocar-"):
         return None
     if preset == "reference":
-        return WocarConfig(**{**settings, **REFERENCE, **REFERENCE_TASKS.get(task, {})})
-    return WocarConfig(**{**settings, **WOCAR_TASKS.get(task, {})})
+        return configured(WocarConfig, **{**settings, **REFERENCE, **REFERENCE_TASKS.get(task, {})})
+    return configured(WocarConfig, **{**settings, **WOCAR_TASKS.get(task, {})})
 
 
 def _dqn_config(method: str, env: str, preset: str) -> RunConfig:
@@ -158,7 +159,7 @@ def _dqn_config(method: str, env: str, preset: str) -> RunConfig:
     if game is not None:
         return _atari_config(method, env, game[0], preset)
     kind, task = Q_OBJECTIVES.get(method), env.split("-v")[0]
-    robust = {"eps": RAW_EPS.get(task, RobustQConfig.eps), **SMALL_ROBUST}
+    robust = {"eps": RAW_EPS.get(task, RobustQConfig.threat.eps), **SMALL_ROBUST}
     if kind is not RadialQConfig:
         robust |= SMALL_ROBUST_TASKS.get(task, {})
     algorithm, steps = {**SMALL_DQN, **SMALL_DQN_TASKS.get(task, {})}, STEPS.get(task, 200_000)
@@ -172,7 +173,7 @@ def _dqn_config(method: str, env: str, preset: str) -> RunConfig:
             FINE_TUNE_STEPS[task],
         )
     return RunConfig(
-        method, env, steps=steps, algorithm=DQNConfig(**algorithm), robust=kind(**robust) if kind else None
+        method, env, steps=steps, algorithm=DQNConfig(**algorithm), robust=configured(kind, **robust) if kind else None
     )
 
 
@@ -196,7 +197,7 @@ def _atari_config(method: str, env: str, game: str, preset: str) -> RunConfig:
         steps=steps,
         checkpoint_every=50_000,
         algorithm=DQNConfig(**settings),
-        robust=kind(**robust) if kind else None,
+        robust=configured(kind, **robust) if kind else None,
     )
 
 

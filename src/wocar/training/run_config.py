@@ -10,6 +10,7 @@ import tyro
 
 from wocar.mechanisms.policy_config import RadialConfig, RobustConfig, WocarConfig
 from wocar.mechanisms.q_config import RadialQConfig, RobustQConfig, WocarQConfig
+from wocar.threat import Threat, configured, flat_settings
 from wocar.training.a2c import A2CConfig
 from wocar.training.adversary_config import ATTACKS, AdversaryConfig, AttackConfig, DirectorConfig
 from wocar.training.dqn import DQNConfig
@@ -45,12 +46,10 @@ RANGES: list[tuple[tuple[str, ...], float, float, str]] = [
             "value_lr",
             "learning_rate",
             "ent_coef",
-            "eps",
             "kappa_reg",
             "kappa_wst",
             "critic_lr",
             "reg_lead",
-            "adversary_eps",
             "adversary_policy_lr",
             "adversary_value_lr",
             "adversary_ent_coef",
@@ -128,6 +127,16 @@ class RunConfig:
             raise UserError(f"--learning-starts must be a number from 0 up, not {dqn.learning_starts}")
 
     @property
+    def threats(self) -> list[Threat]:
+        """What the agent is trained against: its objective's, and its adversary's."""
+        own = [self.robust.threat] if self.robust else []
+        return [*own, *([self.adversary.adversary_threat] if self.adversary else [])]
+
+    @property
+    def threat(self) -> Threat | None:
+        return next(iter(self.threats), None)
+
+    @property
     def rollout_steps(self) -> int:
         """Environment steps that the agent learns from in an iteration."""
         return self.algorithm.n_envs * self.algorithm.n_steps
@@ -151,6 +160,9 @@ def to_json(config: RunConfig) -> dict[str, Any]:
     data = dataclasses.asdict(config)
     data["out"] = str(config.out)
     del data["resume"]
+    for name in ("robust", "attack", "adversary"):
+        part = getattr(config, name)
+        data[name] = flat_settings(part) if part else None
     data["algorithm"]["kind"] = next(k for k, cls in ALGORITHMS.items() if cls is type(config.algorithm))
     if config.robust is not None:
         data["robust"]["kind"] = next(k for k, cls in OBJECTIVES.items() if cls is type(config.robust))
@@ -166,10 +178,11 @@ def from_json(data: dict[str, Any], out: Path) -> RunConfig:
         kind = ALGORITHMS[algorithm.pop("kind")]
         algorithm["hidden"] = tuple(algorithm["hidden"])
         robust = dict(data["robust"]) if data["robust"] else None
-        objective = OBJECTIVES[robust.pop("kind")](**robust) if robust else None
+        objective = configured(OBJECTIVES[robust.pop("kind")], **robust) if robust else None
         attack = dict(data["attack"]) if data.get("attack") else None
-        attacker = ATTACKS[attack.pop("kind")](Path(attack.pop("victim")), **attack) if attack else None
-        rival = AdversaryConfig(**data["adversary"]) if data.get("adversary") else None
+        victim = {"victim": Path(attack.pop("victim"))} if attack else {}
+        attacker = configured(ATTACKS[attack.pop("kind")], **victim, **attack) if attack else None
+        rival = configured(AdversaryConfig, **data["adversary"]) if data.get("adversary") else None
         rest = {k: v for k, v in data.items() if k not in ("algorithm", "robust", "attack", "adversary", "out")}
         parts = {"algorithm": kind(**algorithm), "robust": objective, "attack": attacker, "adversary": rival}
         return RunConfig(**rest, out=out, resume=True, **parts)
