@@ -13,6 +13,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from wocar import __version__
 from wocar.agent import Agent, load_agent
 from wocar.files import (
     atomic_directory,
@@ -26,9 +27,10 @@ from wocar.files import (
     write_json,
 )
 from wocar.training.run_config import RunConfig, from_json, to_json
+from wocar.training.source_commit import source_commit
 from wocar.types import UserError
 
-PACKAGES = ("wocar", "jax", "equinox", "optax", "numpy", "envpool", "gymnasium", "mujoco")
+PACKAGES = ("jax", "equinox", "optax", "numpy", "envpool", "gymnasium", "mujoco")
 
 
 class RunFolder:
@@ -155,8 +157,8 @@ def load_run_agent(path: Path) -> Agent:
 
 
 def provenance() -> dict[str, Any]:
-    """Command, versions and machine, for the record."""
-    versions = {"python": platform.python_version()}
+    """Command, versions, machine and, in a git checkout, the commit: for the record."""
+    versions = {"python": platform.python_version(), "wocar": __version__}
     for package in PACKAGES:
         try:
             versions[package] = version(package)
@@ -165,4 +167,5 @@ def provenance() -> dict[str, Any]:
     program = "wocar" if sys.argv[0].endswith(("wocar", "__main__.py")) else Path(sys.argv[0]).name
     command = shlex.join([program, *sys.argv[1:]])
     machine = {"system": platform.system(), "processor": platform.machine(), "cores": os.cpu_count()}
-    return {"command": command, "versions": versions, "machine": machine}
+    git = source_commit()
+    return {"command": command, "versions": versions, "machine": machine, **({"git": git} if git else {})}
