@@ -148,7 +148,7 @@ def ratios_of(measured: dict[str, float]) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m wocar.bench.__main__", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m wocar.bench", description=__doc__)
     parser.add_argument("--json", type=Path, default=Path("results/bench.json"))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=120_000, help="environment steps of each measured training")
