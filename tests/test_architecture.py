@@ -42,7 +42,7 @@ MAY_IMPORT: dict[str, list[str]] = {
         "types",
     ],
     "evaluation": ["agent", "attacks", "bounds", "envs", "files", "mechanisms", "networks", "rollout", "types"],
-    "report": ["evaluation", "types"],
+    "report": ["agent", "evaluation", "files", "types"],
     "interop": ["agent", "networks", "types"],
 }
 LOWER = [room for room in MAY_IMPORT if room != "report"]
