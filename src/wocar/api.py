@@ -85,7 +85,7 @@ def audit(
 def default_eps(agent: Agent) -> float:
     """The radius the agent was trained for, else the usual one of its task in the units it sees."""
     if agent.meta.get("eps"):
-        return agent.meta["eps"]
+        return float(agent.meta["eps"])
     if isinstance(agent.normaliser, PixelNormaliser):
         return 1 / 255
     raw = usual_radius(agent.spec.id, normalised=False) if math.isinf(agent.normaliser.clip) else None

@@ -34,7 +34,8 @@ class Ball(eqx.Module):
         return cls(eps, norm, *(limits or (None, None)))
 
     def scaled(self, factor: float | Array) -> "Ball":
-        return eqx.tree_at(lambda ball: ball.eps, self, self.eps * factor)
+        resized: Ball = eqx.tree_at(lambda ball: ball.eps, self, self.eps * factor)
+        return resized
 
     def interval(self, center: Array) -> Interval:
         """The smallest box that holds the ball."""
@@ -95,4 +96,5 @@ def for_each_state(bound: Callable[[Ball, Array], Interval], ball: Ball, center:
         eps, state = eps_and_state
         return bound(eqx.tree_at(lambda b: b.eps, ball, eps), state)
 
-    return jax.lax.map(around_one, (eps, jnp.asarray(center)), batch_size=at_once)
+    found: Interval = jax.lax.map(around_one, (eps, jnp.asarray(center)), batch_size=at_once)
+    return found

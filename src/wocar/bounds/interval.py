@@ -76,7 +76,11 @@ def _row_lengths(layer: Any, state: Array) -> Array:
 
 def _with_weight(layer: Any, weight: Array) -> Callable[[Array], Array]:
     """The layer with another weight and no bias."""
-    return eqx.tree_at(lambda x: (x.weight, x.bias), layer, (weight, jnp.zeros(())), is_leaf=lambda x: x is None)
+    parts = (weight, jnp.zeros(()))
+    changed: Callable[[Array], Array] = eqx.tree_at(
+        lambda x: (x.weight, x.bias), layer, parts, is_leaf=lambda x: x is None
+    )
+    return changed
 
 
 RULES: dict[Any, Callable[[Any, Interval], Interval]] = {

@@ -72,8 +72,8 @@ def _states_at_once(network: nn.Sequential, center: Array, follow_neurons: bool)
     """
     if any(isinstance(layer, nn.Conv2d) for layer in network.layers):
         return 0
-    x = jax.ShapeDtypeStruct(center.shape[1:], center.dtype)
-    sizes = [x.size]
+    x = jax.eval_shape(lambda states: states[0], center)
+    sizes: list[int] = [x.size]
     for layer in network.layers:
         x = jax.eval_shape(layer, x)
         sizes.append(x.size)

@@ -33,7 +33,7 @@ def ascend(
     No gradient flows into the result.
     """
 
-    def step(carry: tuple[Array, Array, Array], k: Array) -> tuple[tuple, None]:
+    def step(carry: tuple[Array, Array, Array], k: Array) -> tuple[tuple[Array, Array, Array], None]:
         x, best, best_value = carry
         value, pull_back = jax.vjp(objective, x)
         (gradient,) = pull_back(jnp.ones_like(value))
