@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 from wocar.agent import Agent
+from wocar.config_base import configured, flat_settings, setting_names
 from wocar.mechanisms.policy_config import GrowingBall, RadialConfig, RobustConfig, WocarConfig
 from wocar.mechanisms.q_config import RobustQConfig, WocarQConfig
 from wocar.networks import GaussianPolicy, Normaliser, PixelNormaliser, RunningNormaliser, ScaledNormaliser
-from wocar.threat import Threat, configured, flat_settings, meta_threat
+from wocar.threat import Threat, meta_threat
 from wocar.training.adversary_config import AdversaryConfig, AdversaryThreat, AttackConfig, DirectorConfig
 from wocar.types import ActionSpace, EnvSpec, UserError
 
@@ -134,6 +135,9 @@ def test_configs_from_flat_settings() -> None:
     assert rival == AdversaryConfig(adversary_threat=AdversaryThreat(0.2, "l2"), adversary_ent_coef=0.1)
     for made in (config, attack, rival, RobustQConfig(), RadialConfig()):
         assert configured(type(made), **flat_settings(made)) == made
+        assert setting_names(type(made)) >= set(flat_settings(made))
+    assert {"eps", "norm", "threat", "units", "radii"} <= setting_names(RobustConfig)
+    assert {"adversary_eps", "adversary_norm"} <= setting_names(AdversaryConfig)
     with pytest.raises(TypeError, match="kappa"):
         configured(RobustConfig, kappa=1)
 

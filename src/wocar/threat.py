@@ -4,7 +4,7 @@ import dataclasses
 import math
 from dataclasses import dataclass
 from numbers import Real
-from typing import Annotated, Any, ClassVar, Literal, Protocol, TypeVar, overload
+from typing import Annotated, Any, ClassVar, Literal, Protocol
 
 import jax.numpy as jnp
 import numpy as np
@@ -17,7 +17,6 @@ from wocar.types import Array, EnvSpec, Limits, UserError
 
 Attacked = Literal["observation", "action"]
 Units = Literal["normalised", "raw"]
-C = TypeVar("C")
 
 BRIGHTEST = 255.0
 """Of a pixel, in raw units."""
@@ -138,56 +137,6 @@ def meta_threat(meta: dict[str, Any]) -> Threat | None:
     if isinstance(meta.get("threat"), dict):
         return Threat.from_json(meta["threat"])
     return Threat(meta["eps"], meta.get("norm", "linf")) if meta.get("eps") else None
-
-
-@overload
-def configured(kind: type[C], /, **settings: Any) -> C: ...
-
-
-@overload
-def configured(kind: C, /, **settings: Any) -> C: ...
-
-
-def configured(kind: Any, /, **settings: Any) -> Any:
-    """A config from flat settings: eps, norm, threat, units and radii go into its `threat`.
-
-    `kind` is the config's class, or a config whose other settings stay. Where the field is called X_threat, the
-    settings are X_eps, X_norm and so on. A threat may also be given whole, as such or as its JSON.
-    """
-    cls: Any = kind if isinstance(kind, type) else type(kind)
-    values: dict[str, Any] = {} if isinstance(kind, type) else dict(vars(kind))
-    for field in dataclasses.fields(cls):
-        if field.name.endswith("threat"):
-            values |= _routed(field, values.get(field.name, field.default), settings)
-    return cls(**(values | settings))
-
-
-def _routed(field: dataclasses.Field, start: Any, settings: dict[str, Any]) -> dict[str, Any]:
-    """The field's threat after the settings that concern it, which are taken out."""
-    prefix = field.name.removesuffix("threat")
-    kind: type[Threat] = type(field.default) if isinstance(field.default, Threat) else Threat
-    names = [name.name for name in dataclasses.fields(Threat) if name.name != "on"]
-    own = {name: settings.pop(prefix + name) for name in names if prefix + name in settings}
-    given = settings.pop(field.name, None)
-    if isinstance(given, str):
-        own["on"] = given
-    elif given is not None:
-        start = given if isinstance(given, Threat) else kind.from_json(given)
-    base = vars(start) if isinstance(start, Threat) else {}
-    return {field.name: kind(**(base | own))} if base or own else {}
-
-
-def flat_settings(config: Any) -> dict[str, Any]:
-    """The settings from which `configured` makes this config."""
-    flat: dict[str, Any] = {}
-    for field in dataclasses.fields(config):
-        value = getattr(config, field.name)
-        if not isinstance(value, Threat):
-            flat[field.name] = value
-            continue
-        prefix, data = field.name.removesuffix("threat"), value.to_json()
-        flat |= {field.name: data.pop("on"), **{prefix + name: x for name, x in data.items()}}
-    return flat
 
 
 def _is_radius(x: Any) -> bool:

@@ -11,7 +11,6 @@ from wocar.agent import Agent
 from wocar.api import asked_threats, default_threat
 from wocar.evaluation.attack_registry import attack_names
 from wocar.evaluation.suites import SUITES, attack_plan, suite_digest, suite_plan
-from wocar.methods.task_settings import EPS, RAW_EPS
 from wocar.networks import PixelNormaliser, RunningNormaliser, ScaledNormaliser
 from wocar.threat import Threat
 from wocar.types import UserError
@@ -85,9 +84,9 @@ def test_mistakes_are_told(make: object, words: str) -> None:
 
 def test_the_usual_radius_is_in_the_units_that_the_agent_sees(fresh_agent: Callable[..., Agent]) -> None:
     agent = fresh_agent("CartPole-v1")
-    assert default_threat(agent) == Threat(EPS["CartPole"])
+    assert default_threat(agent) == Threat(0.3)
     for raw in (RunningNormaliser.create((4,), math.inf), ScaledNormaliser.identity((4,))):
-        assert default_threat(dataclasses.replace(agent, normaliser=raw)) == Threat(RAW_EPS["CartPole"])
+        assert default_threat(dataclasses.replace(agent, normaliser=raw)) == Threat(0.07)
     assert default_threat(dataclasses.replace(agent, normaliser=PixelNormaliser())) == Threat(1 / 255)
     assert default_threat(dataclasses.replace(agent, meta={"eps": 0.5})) == Threat(0.5)
 
@@ -101,6 +100,6 @@ def test_the_usual_threat_is_that_of_training(fresh_agent: Callable[..., Agent])
     moves_actions = Threat(0.3, on="action")
     trained = dataclasses.replace(agent, meta={"eps": 0.3, "threat": moves_actions.to_json()})
     assert default_threat(trained, "action") == moves_actions
-    assert default_threat(trained) == Threat(EPS["CartPole"])  # a radius of actions is none of observations
+    assert default_threat(trained) == Threat(0.3)  # a radius of actions is none of observations
     with pytest.raises(UserError, match="--units needs --eps"):
         asked_threats(own, units="raw")

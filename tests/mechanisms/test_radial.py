@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wocar.bounds import Ball, network_bounds
+from wocar.config_base import configured
 from wocar.mechanisms.policy_config import RadialConfig
 from wocar.mechanisms.radial import Radial, gaussian_log_prob_bounds, least_surrogate, log_prob_bounds
 from wocar.methods.presets import default_config
 from wocar.networks import CategoricalPolicy, GaussianPolicy
 from wocar.networks.layers import linear
-from wocar.threat import configured
 from wocar.training.run_config import from_json, to_json
 from wocar.types import Batch, Interval
 

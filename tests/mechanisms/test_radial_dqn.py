@@ -7,13 +7,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from wocar.bounds import Ball, network_bounds
+from wocar.config_base import configured
 from wocar.mechanisms.q_config import RadialQConfig
 from wocar.mechanisms.q_objective import QBatch
 from wocar.mechanisms.radial_dqn import RadialQ, overlap, without_value
 from wocar.methods.presets import default_config
 from wocar.networks import GreedyPolicy
 from wocar.networks.layers import forward, mlp
-from wocar.threat import configured
 from wocar.training.dqn import DQNConfig, create_network
 from wocar.training.run_config import from_json, to_json
 from wocar.types import ActionSpace, EnvSpec

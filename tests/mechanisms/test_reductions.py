@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from wocar.config_base import configured
 from wocar.methods.presets import default_config, make_algorithm
-from wocar.threat import configured
 from wocar.training.run_config import RunConfig
 from wocar.types import ActionSpace, EnvSpec, Transitions
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from wocar.config_base import configured
 from wocar.mechanisms.policy_config import RobustConfig
 from wocar.mechanisms.state_adversarial import StateAdversarial
 from wocar.networks import CategoricalPolicy, GaussianPolicy
-from wocar.threat import configured
 from wocar.types import Batch
 
 POLICIES: dict[str, Any] = {"gaussian": GaussianPolicy, "categorical": CategoricalPolicy}

@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wocar.bounds import Ball, network_bounds
+from wocar.config_base import configured
 from wocar.mechanisms.q_config import WocarQConfig
 from wocar.mechanisms.q_objective import QBatch, QNet, StateAdversarialQ, StepOutcome
 from wocar.mechanisms.q_reg import hinge, margin, margin_bound
 from wocar.mechanisms.wocar_dqn import WocarQ, WocarQState
 from wocar.methods.presets import default_config, make_algorithm
 from wocar.networks import DiscreteCritic, GreedyPolicy, cnn, linear, mlp
-from wocar.threat import configured
 from wocar.training.dqn import DQN
 from wocar.training.run_config import RunConfig
 from wocar.types import ActionSpace, EnvSpec, UserError

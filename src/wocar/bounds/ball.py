@@ -1,4 +1,4 @@
-"""B_eps(s): the states an attacker can show in the place of s."""
+"""B_eps(s): the states an attacker can show instead of s."""
 
 from collections.abc import Callable
 from functools import partial
@@ -33,12 +33,13 @@ class Ball(eqx.Module):
 
     @classmethod
     def within(cls, limits: Limits, eps: float | Array, norm: Norm = "linf", scale: Array | None = None) -> "Ball":
-        """Cut to what an observation can be."""
+        """Clipped to the limits of observations."""
         low, high = limits or (None, None)
         return cls(eps, norm, low, high, scale)
 
     def scaled(self, factor: float | Array) -> "Ball":
-        return eqx.tree_at(lambda ball: ball.eps, self, self.eps * factor)
+        resized: Ball = eqx.tree_at(lambda ball: ball.eps, self, self.eps * factor)
+        return resized
 
     def interval(self, center: Array) -> Interval:
         """The smallest box that holds the ball."""
@@ -73,7 +74,7 @@ class Ball(eqx.Module):
         return self._cut(center + self.radius(center) * length * self._on_sphere(key_direction, center))
 
     def sample_extreme(self, key: jax.Array, center: Array) -> Array:
-        """One point per state as far out as it gets: a random corner (l_inf), a random point of the sphere (l_2)."""
+        """One point per state on the boundary: a random corner (l_inf), a random point of the sphere (l_2)."""
         if self.norm == "linf":
             return jnp.where(jax.random.bernoulli(key, shape=center.shape), *self.interval(center))
         return self._cut(center + self.radius(center) * self._on_sphere(key, center))
@@ -126,11 +127,12 @@ def _length(x: Array) -> Array:
 
 
 def for_each_state(bound: Callable[[Ball, Array], Interval], ball: Ball, center: Array, at_once: int = 0) -> Interval:
-    """`bound(ball, state)`, which speaks of one state, for a batch of them, `at_once` at a time (0: all)."""
+    """`bound(ball, state)`, a function of one state, for a batch of states, `at_once` at a time (0: all)."""
     eps = jnp.broadcast_to(ball.eps, center.shape[:1])
 
     def around_one(eps_and_state: tuple[Array, Array]) -> Interval:
         eps, state = eps_and_state
         return bound(eqx.tree_at(lambda b: b.eps, ball, eps), state)
 
-    return jax.lax.map(around_one, (eps, jnp.asarray(center)), batch_size=at_once)
+    found: Interval = jax.lax.map(around_one, (eps, jnp.asarray(center)), batch_size=at_once)
+    return found

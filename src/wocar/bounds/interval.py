@@ -1,4 +1,4 @@
-"""From outside, layer by layer: interval bound propagation (App. C.1)."""
+"""Interval bound propagation (App. C.1)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -31,8 +31,8 @@ def step(layer: Any, box: Interval) -> Interval:
 
 
 def first_step(layer: Any, ball: Ball, state: Array) -> Interval:
-    """Bounds of a layer that sees the ball itself: for l_2 each output reaches as far as its weights are long, each
-    weight times the scale of its input.
+    """Bounds of the first layer over the ball: for l_2 an output's radius is eps times the norm of its weights, each
+    times the scale of its input.
     """
     box = step(layer, ball.interval(state))
     reuses_pixels = getattr(layer, "padding_mode", "ZEROS") != "ZEROS"
@@ -43,13 +43,13 @@ def first_step(layer: Any, ball: Ball, state: Array) -> Interval:
 
 
 def intersect(one: Interval, other: Interval) -> Interval:
-    """What both hold; where rounding has left nothing, a point."""
+    """The intersection of two bounds; where rounding has left it empty, a point."""
     lower = jnp.maximum(one.lower, other.lower)
     return Interval(lower, jnp.maximum(jnp.minimum(one.upper, other.upper), lower))
 
 
 def kind(layer: Any) -> Any:
-    """What the tables of rules are keyed by: a layer's class, or the function inside a `Lambda`."""
+    """The key of a layer in the tables of rules: its class, or the function inside a `Lambda`."""
     key = layer.fn if isinstance(layer, nn.Lambda) else nn.Conv2d if isinstance(layer, nn.Conv2d) else type(layer)
     if key not in RULES:
         raise TypeError(f"no bounds for layer {layer!r}: known are {', '.join(known.__name__ for known in RULES)}")
@@ -63,7 +63,7 @@ def _weighted(layer: Any, box: Interval) -> Interval:
 
 
 def _apply(layer: Any, x: Array) -> Array:
-    """Convolutions here by XLA: those by patches (networks/convolution.py) take longer in bounds."""
+    """Convolutions by XLA: those from patches (networks/convolution.py) are slower in bounds."""
     return nn.Conv2d.__call__(layer, x) if isinstance(layer, nn.Conv2d) else layer(x)
 
 
@@ -78,7 +78,11 @@ def _row_lengths(layer: Any, scales: Array) -> Array:
 
 def _with_weight(layer: Any, weight: Array) -> Callable[[Array], Array]:
     """The layer with another weight and no bias."""
-    return eqx.tree_at(lambda x: (x.weight, x.bias), layer, (weight, jnp.zeros(())), is_leaf=lambda x: x is None)
+    parts = (weight, jnp.zeros(()))
+    changed: Callable[[Array], Array] = eqx.tree_at(
+        lambda x: (x.weight, x.bias), layer, parts, is_leaf=lambda x: x is None
+    )
+    return changed
 
 
 RULES: dict[Any, Callable[[Any, Interval], Interval]] = {

@@ -1,19 +1,20 @@
 """Settings of the robust objectives; on the command line each field is an option."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import jax
 import jax.numpy as jnp
 
 from wocar.bounds import Ball, BoundMethod
+from wocar.config_base import COUNT, NOT_NEGATIVE, SHARE, AlgorithmConfig, ObjectiveConfig
 from wocar.schedules import Schedule, ScheduleKind
 from wocar.threat import Threat
-from wocar.types import Limits, UserError
+from wocar.types import EnvSpec, Limits, UserError
 
 
 @dataclass(frozen=True)
-class GrowingBall:
+class GrowingBall(ObjectiveConfig):
     threat: Threat = Threat(0.1)  # noqa: RUF009
     eps_begin: float = 0.0
     """Share of training after which eps grows from 0 ..."""
@@ -21,6 +22,7 @@ class GrowingBall:
     """... and that at which it is whole."""
     eps_schedule: ScheduleKind = "linear"
 
+    ranges = SHARE.of("eps_begin eps_end")
     KNOWS_ACTIONS: ClassVar[bool] = False
     """Whether the attacker may move actions in the place of observations."""
 
@@ -36,7 +38,7 @@ class GrowingBall:
 
 
 @dataclass(frozen=True)
-class RobustConfig:
+class RobustConfig(ObjectiveConfig, kind="state-adversarial"):
     threat: Threat = Threat(0.075)  # noqa: RUF009
     eps_ramp: float = 0.75
     """Share of training over which eps grows linearly from 0."""
@@ -50,12 +52,19 @@ class RobustConfig:
     reg_std: bool = False
     """Let the regulariser move a Gaussian's σ too (as published): it then buys distance by noise."""
 
+    ranges = COUNT.of("reg_steps") | NOT_NEGATIVE.of("kappa_reg") | SHARE.of("eps_ramp")
+
+    def build(self, spec: EnvSpec, algorithm: AlgorithmConfig) -> Any:
+        from wocar.mechanisms.state_adversarial import StateAdversarial
+
+        return StateAdversarial(self, spec.limits)
+
     def ball(self, progress: jax.Array, limits: Limits = None) -> Ball:
         return self.threat.ball(limits, Schedule(self.threat.eps, "linear", 0.0, self.eps_ramp)(progress))
 
 
 @dataclass(frozen=True)
-class WocarConfig(RobustConfig):
+class WocarConfig(RobustConfig, kind="wocar"):
     bounds: BoundMethod = "crown"
     """How the actions an attacker can cause are found; pgd looks from inside and may miss some."""
     bound_eps: float | None = None
@@ -78,6 +87,17 @@ class WocarConfig(RobustConfig):
     search_steps: int = 10
     """Descent steps to the worst action."""
 
+    ranges = (
+        COUNT.of("critic_epochs critic_minibatches search_steps")
+        | NOT_NEGATIVE.of("kappa_wst critic_lr")
+        | SHARE.of("critic_tau")
+    )
+
+    def build(self, spec: EnvSpec, algorithm: AlgorithmConfig) -> Any:
+        from wocar.mechanisms.wocar import Wocar
+
+        return Wocar(self, spec.actions, algorithm.gamma, spec.limits)
+
     def set_ball(self, progress: jax.Array, limits: Limits = None) -> Ball:
         """The ball of the action sets: the scheduled one, unless a radius of its own was given."""
         if self.bound_eps is None:
@@ -86,9 +106,16 @@ class WocarConfig(RobustConfig):
 
 
 @dataclass(frozen=True)
-class RadialConfig(GrowingBall):
+class RadialConfig(GrowingBall, kind="radial"):
     threat: Threat = Threat(0.075)  # noqa: RUF009
     eps_begin: float = 0.25
     eps_schedule: ScheduleKind = "exponential"
     radial_weight: float = 0.5
     """Share of the loss at the least favourable policy within the bounds; the rest is PPO's own."""
+
+    ranges = SHARE.of("radial_weight")
+
+    def build(self, spec: EnvSpec, algorithm: Any) -> Any:
+        from wocar.mechanisms.radial import Radial
+
+        return Radial(self, algorithm.clip_range)

@@ -93,7 +93,7 @@ class _Run:
         if config.threat is not None:
             meta |= {"eps": config.threat.eps, "threat": config.threat.to_json()}
         if config.attack is not None:
-            meta |= attack_meta(config.method, config.attack)
+            meta |= attack_meta(config.attack.kind, config.attack)
         agent.meta = meta
         return agent
 
