@@ -25,10 +25,15 @@ class WorstCritic(NamedTuple):
         return cls(critic, copy, _ADAM.init(eqx.filter(critic, eqx.is_array)))
 
 
+def taken(q_values: Array, actions: Array) -> jax.Array:
+    """Q(s, a) of the actions (N,), from the values of all (N, actions)."""
+    return jnp.take_along_axis(q_values, actions[:, None], axis=-1)[:, 0]
+
+
 def q_at(critic: Any, obs: Array, actions: Array) -> jax.Array:
     """Q(s, a) of a critic of either kind: critic(s, a), or the entry a of critic(s) for discrete actions. (N,)"""
     if jnp.issubdtype(actions.dtype, jnp.integer):
-        return jnp.take_along_axis(critic(obs), actions[:, None], axis=-1)[:, 0]
+        return taken(critic(obs), actions)
     return critic(obs, actions)
 
 

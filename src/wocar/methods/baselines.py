@@ -3,8 +3,9 @@
 from typing import Any
 
 from wocar.envs import atari
+from wocar.mechanisms.car import CarConfig
 from wocar.mechanisms.policy_config import RadialConfig, RobustConfig
-from wocar.methods.task_settings import A2C_GAMES, EPS, LSTM_TASKS, PPO_TASKS, ROBUST_PPO_TASKS, Settings
+from wocar.methods.task_settings import A2C_GAMES, EPS, LSTM_TASKS, PPO_TASKS, ROBUST_PPO_TASKS, RUN_TASKS, Settings
 from wocar.training.a2c import A2CConfig
 from wocar.training.adversary_config import AdversaryConfig
 from wocar.training.ppo import PPOConfig
@@ -14,6 +15,7 @@ from wocar.types import UserError
 
 BASELINES: dict[str, str] = {
     "radial-ppo": "PPO whose loss is also that of the least favourable policy within bounds (RADIAL)",
+    "car-ppo": "PPO whose loss is also that at adversarial observations, the worst samples weighed most (CAR)",
     "atla-ppo": "PPO in turn with an SA-RL adversary that attacks it (ATLA)",
     "atla-lstm-sa-ppo": "ATLA with LSTMs and the state-adversarial regulariser",
     "pa-atla-a2c": "A2C in turn with a PA-AD adversary",
@@ -23,6 +25,12 @@ BASELINES: dict[str, str] = {
 RADIAL_STEPS = 4_096_000
 RADIAL_PPO_TASKS: Settings = {"HalfCheetah": {"anneal_lr": False}}
 RADIAL_TASKS: Settings = {"Hopper": {"eps_schedule": "smoothed"}, "Walker2d": {"eps": 0.075}}
+
+CAR_TASKS: Settings = {
+    "Hopper": {"car_weight": 1.0},
+    "Walker2d": {"car_temperature": 10.0},
+    "Ant": {"car_temperature": 1e4},
+}
 
 ATLA_STEPS = 10_000_000
 """2441 iterations of 2048 steps of the agent and as many of the adversary."""
@@ -83,6 +91,8 @@ def baseline_config(method: str, env: str, preset: str) -> RunConfig:
     task = env.split("-v")[0]
     if method == "pa-atla-a2c":
         return _pa_atla_a2c(method, env, task)
+    if method == "car-ppo":
+        return _car_ppo(method, env, task)
     return _radial_ppo(method, env, task) if method == "radial-ppo" else _atla(method, env, task)
 
 
@@ -90,6 +100,12 @@ def _radial_ppo(method: str, env: str, task: str) -> RunConfig:
     ppo = PPOConfig(**merged(task, PPO_TASKS, ROBUST_PPO_TASKS, RADIAL_PPO_TASKS))
     robust = RadialConfig(**{"eps": _eps(task), **merged(task, RADIAL_TASKS)})
     return RunConfig(method, env, steps=RADIAL_STEPS, algorithm=ppo, robust=robust)
+
+
+def _car_ppo(method: str, env: str, task: str) -> RunConfig:
+    ppo = PPOConfig(**merged(task, PPO_TASKS, ROBUST_PPO_TASKS))
+    robust = CarConfig(**{"eps": _eps(task), **merged(task, CAR_TASKS)})
+    return RunConfig(method, env, algorithm=ppo, robust=robust, **merged(task, RUN_TASKS))
 
 
 def _atla(method: str, env: str, task: str) -> RunConfig:

@@ -4,10 +4,11 @@ import dataclasses
 from typing import Any
 
 from wocar.envs import atari
-from wocar.mechanisms.objective import Objective, Vanilla
+from wocar.mechanisms.car import Car, CarConfig
+from wocar.mechanisms.objective import PolicyObjective, Vanilla
 from wocar.mechanisms.policy_config import RadialConfig, RobustConfig, WocarConfig
 from wocar.mechanisms.q_config import RadialQConfig, RobustQConfig, WocarQConfig
-from wocar.mechanisms.q_objective import QObjective, StateAdversarialQ, VanillaQ
+from wocar.mechanisms.q_objective import QObjective, StateAdversarialQ
 from wocar.mechanisms.radial import Radial
 from wocar.mechanisms.radial_dqn import RadialQ
 from wocar.mechanisms.state_adversarial import StateAdversarial
@@ -203,12 +204,14 @@ def _atari_config(method: str, env: str, game: str, preset: str) -> RunConfig:
 def make_algorithm(config: RunConfig, spec: EnvSpec) -> Algorithm | DQN:
     if isinstance(config.algorithm, DQNConfig):
         return DQN(config.algorithm, _q_objective(config.robust, spec))
-    objective: Objective = Vanilla()
+    objective: PolicyObjective = Vanilla()
     limits = _limits(spec)
     if isinstance(config.robust, WocarConfig):
-        objective = Wocar(config.robust, spec.actions, config.algorithm.gamma, limits)
+        objective = Wocar(config.robust, spec.actions, limits)
     elif isinstance(config.robust, RadialConfig):
-        objective = Radial(config.robust, config.algorithm.clip_range)  # type: ignore[union-attr]
+        objective = Radial(config.robust, limits)
+    elif isinstance(config.robust, CarConfig):
+        objective = Car(config.robust, limits)
     elif config.robust is not None:
         objective = StateAdversarial(config.robust, limits)  # type: ignore[arg-type]
     if isinstance(config.algorithm, A2CConfig):
@@ -229,4 +232,4 @@ def _q_objective(robust: Any, spec: EnvSpec) -> QObjective:
         return WocarQ(robust, spec.actions, limits)
     if isinstance(robust, RadialQConfig):
         return RadialQ(robust, limits)
-    return VanillaQ() if robust is None else StateAdversarialQ(robust, limits)
+    return Vanilla() if robust is None else StateAdversarialQ(robust, limits)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import tyro
 
+from wocar.mechanisms.car import CarConfig
 from wocar.mechanisms.policy_config import RadialConfig, RobustConfig, WocarConfig
 from wocar.mechanisms.q_config import RadialQConfig, RobustQConfig, WocarQConfig
 from wocar.training.a2c import A2CConfig
@@ -22,12 +23,13 @@ OBJECTIVES: dict[str, Any] = {
     "state-adversarial": RobustConfig,
     "wocar": WocarConfig,
     "radial": RadialConfig,
+    "car": CarConfig,
     "state-adversarial-q": RobustQConfig,
     "wocar-q": WocarQConfig,
     "radial-q": RadialQConfig,
 }
 COUNTS = ("steps", "checkpoint_every", "threads", "n_envs", "n_steps", "policy_epochs", "value_epochs", "chunk")
-ROBUST_COUNTS = ("reg_steps", "search_steps", "critic_epochs", "critic_minibatches")
+ROBUST_COUNTS = ("reg_steps", "search_steps", "critic_epochs", "critic_minibatches", "car_steps")
 ATTACK_COUNTS = ("pgd_steps",)
 DQN_COUNTS = ("train_freq", "batch_size", "buffer_size", "target_update_interval", "n_step", "exploration_hold")
 DQN_SHARES = (
@@ -35,7 +37,7 @@ DQN_SHARES = (
     *("tau", "per_alpha", "per_beta"),
     *("eps_begin", "eps_end", "kappa_begin", "radial_weight"),
 )
-SIZES = ("reg_temperature", "init_std", "clip_range", "max_grad_norm", "adversary_clip_range")
+SIZES = ("reg_temperature", "car_temperature", "init_std", "clip_range", "max_grad_norm", "adversary_clip_range")
 RANGES: list[tuple[tuple[str, ...], float, float, str]] = [
     (COUNTS + ROBUST_COUNTS + ATTACK_COUNTS + DQN_COUNTS, 1, sys.maxsize, "be positive"),
     (SIZES, sys.float_info.min, sys.float_info.max, "be positive"),
@@ -48,6 +50,7 @@ RANGES: list[tuple[tuple[str, ...], float, float, str]] = [
             "eps",
             "kappa_reg",
             "kappa_wst",
+            "car_weight",
             "critic_lr",
             "reg_lead",
             "adversary_eps",
@@ -85,7 +88,9 @@ class RunConfig:
     threads: int = 2
     """Threads that step the environments."""
     algorithm: RecurrentPPOConfig | PPOConfig | A2CConfig | DQNConfig = PPOConfig()  # noqa: RUF009
-    robust: WocarConfig | RobustConfig | RadialConfig | WocarQConfig | RobustQConfig | RadialQConfig | None = None
+    robust: (
+        WocarConfig | RobustConfig | RadialConfig | CarConfig | WocarQConfig | RobustQConfig | RadialQConfig | None
+    ) = None
     attack: DirectorConfig | AttackConfig | None = None
     adversary: AdversaryConfig | None = None
 
