@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wocar.mechanisms.policy_config import RobustConfig
-from wocar.mechanisms.state_adversarial import StateAdversarial
+from wocar.mechanisms.state_adversarial import RegNotes, StateAdversarial
 from wocar.networks import CategoricalPolicy, GaussianPolicy
-from wocar.types import Batch
 
 POLICIES: dict[str, Any] = {"gaussian": GaussianPolicy, "categorical": CategoricalPolicy}
 SOLVERS: list[Any] = ["convex", "sgld"]
@@ -21,12 +20,11 @@ SOLVERS: list[Any] = ["convex", "sgld"]
 @eqx.filter_jit
 def penalties(policy: Any, obs: jax.Array, key: jax.Array, progress: jax.Array) -> tuple[jax.Array, ...]:
     """The regulariser by either solver; eps is 0.5 at the end of training."""
-    batch = Batch(obs, *[jnp.zeros(len(obs))] * 9)
     objectives = [
         StateAdversarial(RobustConfig(eps=0.5, eps_ramp=1.0, kappa_reg=1.0, reg_solver=s, reg_search="minibatch"))
         for s in SOLVERS
     ]
-    return tuple(objective.penalty(policy, batch, key, progress) for objective in objectives)
+    return tuple(objective.regularisation(policy, obs, RegNotes(), key, progress) for objective in objectives)
 
 
 @pytest.mark.parametrize("kind", list(POLICIES))

@@ -23,7 +23,7 @@ from wocar.training.loop import train
 from wocar.training.ppo import PPOConfig
 from wocar.training.recurrent_ppo import RecurrentPPO, RecurrentPPOConfig
 from wocar.training.run_config import RunConfig, from_json, to_json
-from wocar.types import Batch, UserError
+from wocar.types import Batch, Memory, UserError
 
 KEY = jax.random.key(0)
 RUNS_LONG = True
@@ -129,7 +129,7 @@ def test_before_it_moves_the_policy_is_the_one_that_acted(lived: list[tuple[Roll
     after, info = still.update(jax.tree.map(jnp.array, learner), rollout.transitions, jax.random.key(1), jnp.float32(0))
     assert abs(float(info["kl"])) < 1e-3
     assert float(info["clipped"]) == 0
-    start, end = (np.asarray(x.notes["policy_memory"].h).reshape(4, 7, 8) for x in (batch, lived[1][1]))
+    start, end = (np.asarray(x.memory.policy.h).reshape(4, 7, 8) for x in (batch, lived[1][1]))
     carried = ~rollout.begins
     assert carried.any()
     assert np.abs(start[carried, 0]).max() > 0.01
@@ -140,14 +140,14 @@ def test_before_it_moves_the_policy_is_the_one_that_acted(lived: list[tuple[Roll
 
 def test_minibatches_hold_whole_sequences() -> None:
     rows = jnp.arange(24)
-    batch = Batch(*[rows] * 10, notes={"memory": jnp.stack([rows, -rows], axis=1)})
+    batch = Batch(*[rows] * 11, memory=Memory(jnp.stack([rows, -rows], axis=1)))
     parts = minibatches(batch, KEY, 2, block=4)
     assert parts.obs.shape == (2, 12)
     blocks = np.asarray(parts.obs).reshape(6, 4)
     np.testing.assert_array_equal(blocks, blocks[:, :1] + np.arange(4))
     assert sorted(blocks[:, 0].tolist()) == [0, 4, 8, 12, 16, 20]
     assert blocks[:, 0].tolist() != [0, 4, 8, 12, 16, 20]
-    np.testing.assert_array_equal(parts.notes["memory"][..., 0], parts.obs)
+    np.testing.assert_array_equal(parts.memory.policy[..., 0], parts.obs)
     np.testing.assert_array_equal(minibatches(batch, KEY, 3).obs, jax.random.permutation(KEY, 24).reshape(3, 8))
 
 

@@ -142,9 +142,10 @@ def test_one_plain_gradient_step_of_its_train(algorithm: str, kind: str) -> None
     batch = make_batch(before, rollout, 0.95, 0.9)._replace(log_prob=old_log_prob)
 
     def policy_loss(policy: Any) -> tuple[jax.Array, dict]:
-        if algorithm == "ppo":
-            return ppo.ppo_loss(policy, batch, advantages, 0.2, 0.1)
-        return a2c.a2c_loss(policy, batch, advantages, 0.1)
+        ours = ppo.ppo_loss(policy, batch, advantages, 0.2, 0.1)
+        if algorithm == "a2c":
+            ours = a2c.a2c_loss(policy, batch, advantages, 0.1)
+        return ours.value, ours.info
 
     def value_loss(value: Any) -> tuple[jax.Array, jax.Array]:
         loss = ppo.value_loss(value(batch.obs), batch, None)

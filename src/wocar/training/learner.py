@@ -1,7 +1,7 @@
 """What every base algorithm trains: a policy, its value, and whatever the objective adds."""
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -19,19 +19,20 @@ from wocar.networks import (
     cnn,
 )
 from wocar.training.gae import gae
-from wocar.types import Array, Batch, EnvSpec, Transitions, UserError
+from wocar.types import Array, Batch, EnvSpec, Memory, Transitions, UserError
+
+Data = TypeVar("Data")
 
 
 class Learner(NamedTuple):
-    """`extra` belongs to the objective (the worst critic and its like); `memory` are the states of recurrent networks
-    after the last rollout, one row per environment."""
+    """`extra` is the objective's state; `memory` that of recurrent networks after the last rollout."""
 
     policy: Any
     value: Any
     policy_opt: Any
     value_opt: Any
     extra: Any
-    memory: Any = ()
+    memory: Memory = Memory()
 
 
 def vector_size(spec: EnvSpec) -> int:
@@ -109,7 +110,7 @@ def assemble_batch(
         value=value,
         advantage=advantage,
         returns=advantage + value,
-        notes={"reward_scale": jnp.broadcast_to(rollout.reward_scale, value.shape)},
+        reward_scale=jnp.broadcast_to(rollout.reward_scale, value.shape),
     )
 
 
@@ -124,12 +125,12 @@ def apply_gradient(optimiser: optax.GradientTransformation, lr: jax.Array, param
     return jax.tree.map(lambda p, d: p - lr * d, params, direction), state
 
 
-def minibatches(batch: Batch, key: jax.Array, count: int, block: int = 1) -> Batch:
-    """The batch in random order as (count, N / count, ...); blocks of so many rows stay together, in their order."""
-    blocks = batch.rewards.shape[0] // block
+def minibatches(data: Data, key: jax.Array, count: int, block: int = 1) -> Data:
+    """Rows (N, ...) in random order as (count, N / count, ...); blocks of so many stay together, in their order."""
+    blocks = jax.tree.leaves(data)[0].shape[0] // block
     order = jax.random.permutation(key, blocks)[: blocks // count * count].reshape(count, -1)
 
     def cut(x: jax.Array) -> jax.Array:
         return x.reshape(blocks, block, *x.shape[1:])[order].reshape(count, -1, *x.shape[1:])
 
-    return jax.tree.map(cut, batch)
+    return jax.tree.map(cut, data)

@@ -7,11 +7,11 @@ import jax
 import jax.numpy as jnp
 
 from wocar.config_base import COUNT
-from wocar.mechanisms.objective import Objective, Vanilla
+from wocar.mechanisms.objective import PolicyObjective, Vanilla
 from wocar.networks import HeldPolicy, LSTMState, Moments, RecurrentCritic, RecurrentNetwork, RecurrentPolicy
 from wocar.training.learner import Learner, assemble_batch, flatten, vector_size
 from wocar.training.ppo import PPO, PPOConfig
-from wocar.types import Batch, EnvSpec, Transitions, UserError
+from wocar.types import Batch, EnvSpec, Memory, Transitions, UserError
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class RecurrentPPOConfig(PPOConfig, kind="recurrent-ppo"):
 
     ranges = COUNT.of("chunk")
 
-    def build(self, objective: Objective | None) -> "RecurrentPPO":
+    def build(self, objective: PolicyObjective | None) -> "RecurrentPPO":
         return RecurrentPPO(self, Vanilla() if objective is None else objective)
 
     def check(self, run: Any) -> None:
@@ -68,38 +68,37 @@ class RecurrentPPO(PPO):
         return policy, RecurrentCritic.create(size, value_key, units)
 
     def memory(self, policy: Any, value: Any) -> Any:
-        return jax.tree.map(jnp.asarray, tuple(network.start(self.config.n_envs) for network in (policy, value)))
+        return jax.tree.map(jnp.asarray, Memory(*(network.start(self.config.n_envs) for network in (policy, value))))
 
     def batch(self, learner: Learner, rollout: Transitions) -> tuple[Batch, Any]:
         cfg, flat, obs = self.config, flatten(rollout), jnp.asarray(rollout.obs)
         ends = jnp.asarray(rollout.terminated) | jnp.asarray(rollout.truncated)
-        starts = {"policy_memory": learner.memory[0], "value_memory": learner.memory[1]}
-        heads, policy_after = learner.policy.network.unroll(obs, starts["policy_memory"], ends, cfg.chunk)
-        values, value_after = learner.value.network.unroll(obs, starts["value_memory"], ends, cfg.chunk)
+        heads, policy_after = learner.policy.network.unroll(obs, learner.memory.policy, ends, cfg.chunk)
+        values, value_after = learner.value.network.unroll(obs, learner.memory.value, ends, cfg.chunk)
         log_prob = Unrolled(learner.policy, _rows(heads)).log_prob(flat.obs, flat.actions)
         next_value = learner.value.held(jax.tree.map(_rows, value_after))(flat.next_obs)
         batch = assemble_batch(rollout, _rows(values)[:, 0], next_value, log_prob, cfg.gamma, cfg.gae_lambda)
-        after = {"policy_memory": policy_after, "value_memory": value_after}
-        notes = {name: jax.tree.map(_rows, states_before(starts[name], after[name], ends)) for name in starts}
-        memory = tuple(jax.tree.map(lambda x: x[:, -1], states) for states in after.values())
-        return batch._replace(notes={**batch.notes, **notes}), memory
+        after = Memory(policy_after, value_after)
+        before = (states_before(*pair, ends) for pair in zip(learner.memory, after, strict=True))
+        batch = batch._replace(memory=jax.tree.map(_rows, Memory(*before)))
+        return batch, jax.tree.map(lambda x: x[:, -1], after)
 
     def values(self, value: RecurrentCritic, batch: Batch) -> jax.Array:
-        return self._unroll(value.network, batch, "value_memory")[:, 0]
+        return self._unroll(value.network, batch, batch.memory.value)[:, 0]
 
     def acting(self, policy: RecurrentPolicy, batch: Batch) -> Unrolled:
-        return Unrolled(policy, self._unroll(policy.network, batch, "policy_memory"))
+        return Unrolled(policy, self._unroll(policy.network, batch, batch.memory.policy))
 
     def held(self, policy: RecurrentPolicy, batch: Batch) -> HeldPolicy:
-        return policy.held(batch.notes["policy_memory"])
+        return policy.held(batch.memory.policy)
 
-    def _unroll(self, network: RecurrentNetwork, batch: Batch, memory: str) -> jax.Array:
+    def _unroll(self, network: RecurrentNetwork, batch: Batch, memory: LSTMState) -> jax.Array:
         """The network's outputs along the batch's sequences, (N, out)."""
 
         def sequences(x: Any) -> jax.Array:
             return jnp.asarray(x).reshape(-1, self.config.block, *x.shape[1:])
 
-        start = jax.tree.map(lambda x: sequences(x)[:, 0], batch.notes[memory])
+        start = jax.tree.map(lambda x: sequences(x)[:, 0], memory)
         return _rows(network.unroll(sequences(batch.obs), start, sequences(batch.last), self.config.chunk)[0])
 
 
