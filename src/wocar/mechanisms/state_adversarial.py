@@ -28,7 +28,7 @@ class StateAdversarial(InBall):
 
     @property
     def regularises(self) -> bool:
-        return self.config.reg and self.config.kappa_reg > 0 and self.config.threat == "observation"
+        return self.config.reg and self.config.kappa_reg > 0 and self.config.threat.on == "observation"
 
     def evaluate(
         self, state: Any, policy: Any, batch: Batch, base: Any, key: jax.Array, progress: jax.Array
