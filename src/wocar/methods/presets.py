@@ -55,7 +55,7 @@ from wocar.training.a2c import A2C, A2CConfig
 from wocar.training.dqn import DQN, DQNConfig
 from wocar.training.on_policy import Algorithm
 from wocar.training.ppo import PPO, PPOConfig
-from wocar.training.recurrent_ppo import RecurrentPPO, RecurrentPPOConfig
+from wocar.training.recurrent_ppo import RecurrentPPOConfig
 from wocar.training.run_config import RunConfig
 from wocar.types import EnvSpec, Limits, UserError
 
@@ -216,8 +216,6 @@ def make_algorithm(config: RunConfig, spec: EnvSpec) -> Algorithm | DQN:
         objective = StateAdversarial(config.robust, limits)  # type: ignore[arg-type]
     if isinstance(config.algorithm, A2CConfig):
         return A2C(config.algorithm, objective)
-    if isinstance(config.algorithm, RecurrentPPOConfig):
-        return RecurrentPPO(config.algorithm, objective)
     return PPO(config.algorithm, objective)
 
 
