@@ -26,7 +26,7 @@ class CarConfig(GrowingBall):
 
 
 @dataclass(frozen=True)
-class Car(InBall):
+class Car(InBall[Batch, jax.Array, PolicyLoss, None]):
     """One door: L + c L_car, or L_car alone."""
 
     config: CarConfig

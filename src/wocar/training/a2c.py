@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import optax
 
 from wocar.mechanisms.objective import Info, PolicyLoss, PolicyObjective, standardise
-from wocar.training.learner import FeedForward, Learner, apply_gradient, create_learner, make_batch
+from wocar.training.learner import Learner, Networks, apply_gradient, create_learner, make_batch
 from wocar.types import Array, Batch, EnvSpec, Transitions
 
 
@@ -39,7 +39,7 @@ class A2CConfig:
 class A2C:
     def __init__(self, config: A2CConfig, objective: PolicyObjective) -> None:
         self.config, self.objective = config, objective
-        self.networks = FeedForward(config.hidden, config.init_std)
+        self.networks = Networks(config.hidden, config.init_std)
         self._rmsprop = optax.chain(
             optax.clip_by_global_norm(config.max_grad_norm), optax.scale_by_rms(decay=0.99, eps=1e-5)
         )

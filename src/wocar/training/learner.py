@@ -1,6 +1,7 @@
 """What PPO and A2C train, the batches they learn from, and the steps they take."""
 
-from typing import Any, NamedTuple, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
 
 import equinox as eqx
 import jax
@@ -28,8 +29,7 @@ class Learner(NamedTuple):
 
 
 class Outputs(NamedTuple):
-    """Of the networks along a rollout: log π(a|s), V(s), V(s') and the memory before each step, (n * T, ...);
-    and the memory after the last."""
+    """Of the networks along a rollout: log π(a|s), V(s), V(s') of its steps (n * T,), memory before each, after all."""
 
     log_prob: Array
     value: Array
@@ -38,28 +38,15 @@ class Outputs(NamedTuple):
     after: Memory = Memory()
 
 
-class Networks(Protocol):
-    """How policy and value run: each step by itself, or along whole sequences (recurrent_ppo)."""
+@dataclass(frozen=True)
+class Networks:
+    """Policy and value as networks without memory; in recurrent_ppo with one."""
+
+    hidden: tuple[int, ...]
+    init_std: float
 
     def create(self, spec: EnvSpec, key: jax.Array) -> tuple[Any, Any, Memory]:
         """Policy, value, and their memory before the first step."""
-
-    def run(self, learner: Learner, rollout: Transitions) -> Outputs: ...
-
-    def policy(self, policy: Any, batch: Batch) -> Any:
-        """The policy at the batch's observations."""
-
-    def values(self, value: Any, batch: Batch) -> jax.Array:
-        """V at the batch's observations, (N,)."""
-
-
-class FeedForward(NamedTuple):
-    """Networks without memory."""
-
-    hidden: tuple[int, ...] = (64, 64)
-    init_std: float = 1.0
-
-    def create(self, spec: EnvSpec, key: jax.Array) -> tuple[Any, Any, Memory]:
         return *create_networks(spec, key, self.hidden, self.init_std), Memory()
 
     def run(self, learner: Learner, rollout: Transitions) -> Outputs:
@@ -68,9 +55,11 @@ class FeedForward(NamedTuple):
         return Outputs(learner.policy.log_prob(flat.obs, flat.actions), value, next_value)
 
     def policy(self, policy: Any, batch: Batch) -> Any:
+        """The policy at the batch's observations."""
         return policy
 
     def values(self, value: Any, batch: Batch) -> jax.Array:
+        """V at the batch's observations, (N,)."""
         return value(batch.obs)
 
 

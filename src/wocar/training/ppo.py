@@ -10,7 +10,6 @@ import optax
 
 from wocar.mechanisms.objective import Info, PolicyLoss, PolicyObjective, standardise
 from wocar.training.learner import (
-    FeedForward,
     Learner,
     Networks,
     apply_gradient,
@@ -48,7 +47,7 @@ class PPOConfig:
 
     @property
     def networks(self) -> Networks:
-        return FeedForward(self.hidden, self.init_std)
+        return Networks(self.hidden, self.init_std)
 
     @property
     def block(self) -> int:

@@ -1,14 +1,14 @@
 """Recurrent networks for PPO: backpropagation through time, over whole sequences. Docs: docs/methods.md."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from wocar.networks import LSTMState, Moments, RecurrentCritic, RecurrentNetwork, RecurrentPolicy
 from wocar.training.create_networks import vector_size
-from wocar.training.learner import Learner, Outputs, flatten
+from wocar.training.learner import Learner, Networks, Outputs, flatten
 from wocar.training.ppo import PPOConfig
 from wocar.types import Batch, EnvSpec, Memory, Transitions
 
@@ -25,8 +25,8 @@ class RecurrentPPOConfig(PPOConfig):
     """Steps over which gradients flow back; the state itself is carried on."""
 
     @property
-    def networks(self) -> "Recurrent":
-        return Recurrent(self)
+    def networks(self) -> Networks:
+        return RecurrentNetworks(self.hidden, self.init_std, self.n_envs, self.n_steps, self.chunk)
 
     @property
     def block(self) -> int:
@@ -47,22 +47,25 @@ class Unrolled(Moments):
         return self.heads
 
 
-class Recurrent(NamedTuple):
+@dataclass(frozen=True)
+class RecurrentNetworks(Networks):
     """An LSTM each for policy and value. Every sequence starts from the state recorded there, which is data."""
 
-    config: RecurrentPPOConfig
+    n_envs: int
+    n_steps: int
+    chunk: int
 
     def create(self, spec: EnvSpec, key: jax.Array) -> tuple[RecurrentPolicy, RecurrentCritic, Memory]:
-        size, (units,) = vector_size(spec), self.config.hidden
+        size, (units,) = vector_size(spec), self.hidden
         policy_key, value_key = jax.random.split(key)
-        init_std = None if spec.actions.discrete else self.config.init_std
+        init_std = None if spec.actions.discrete else self.init_std
         policy = RecurrentPolicy.create(size, spec.actions.size, policy_key, units, init_std)
         value = RecurrentCritic.create(size, value_key, units)
-        start = Memory(*(network.start(self.config.n_envs) for network in (policy, value)))
+        start = Memory(*(network.start(self.n_envs) for network in (policy, value)))
         return policy, value, jax.tree.map(jnp.asarray, start)
 
     def run(self, learner: Learner, rollout: Transitions) -> Outputs:
-        flat, obs, chunk = flatten(rollout), jnp.asarray(rollout.obs), self.config.chunk
+        flat, obs, chunk = flatten(rollout), jnp.asarray(rollout.obs), self.chunk
         ends = jnp.asarray(rollout.terminated) | jnp.asarray(rollout.truncated)
         heads, policy_after = learner.policy.network.unroll(obs, learner.memory.policy, ends, chunk)
         values, value_after = learner.value.network.unroll(obs, learner.memory.value, ends, chunk)
@@ -86,10 +89,10 @@ class Recurrent(NamedTuple):
         """The network's outputs along the batch's sequences, (N, out)."""
 
         def sequences(x: Any) -> jax.Array:
-            return jnp.asarray(x).reshape(-1, self.config.block, *x.shape[1:])
+            return jnp.asarray(x).reshape(-1, self.n_steps, *x.shape[1:])
 
         start = jax.tree.map(lambda x: sequences(x)[:, 0], memory)
-        return _rows(network.unroll(sequences(batch.obs), start, sequences(batch.last), self.config.chunk)[0])
+        return _rows(network.unroll(sequences(batch.obs), start, sequences(batch.last), self.chunk)[0])
 
 
 def states_before(start: LSTMState, after: LSTMState, ends: jax.Array) -> LSTMState:
