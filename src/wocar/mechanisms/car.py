@@ -32,7 +32,7 @@ class CarConfig(GrowingBall, kind="car"):
 
 
 @dataclass(frozen=True)
-class Car(InBall):
+class Car(InBall[Batch, jax.Array, PolicyLoss, None]):
     """One door: L + c L_car, or L_car alone."""
 
     config: CarConfig

@@ -82,8 +82,8 @@ class QBase(Protocol):
         """One step towards Q(s, a) = wanted; with the errors (N,) before it."""
 
 
-QObjective = Objective[QBase, QBatch, ActionValues, BaseLoss]
-"""For DQN: the best next action is sought in the values of actions."""
+QObjective = Objective[QBatch, ActionValues, BaseLoss, Any]
+"""For DQN, which lends a QBase and seeks the best next action in the values of actions."""
 
 
 class QRegNotes(NamedTuple):
@@ -94,7 +94,7 @@ class QRegNotes(NamedTuple):
 
 
 @dataclass(frozen=True)
-class StateAdversarialQ(InBall):
+class StateAdversarialQ(InBall[QBatch, ActionValues, BaseLoss, QRegNotes]):
     """Mechanism 3 alone, every state of equal importance: SA-DQN."""
 
     config: RobustQConfig

@@ -14,7 +14,7 @@ from wocar.types import Array, Batch, Interval
 
 
 @dataclass(frozen=True)
-class Radial(InBall):
+class Radial(InBall[Batch, jax.Array, PolicyLoss, None]):
     """One door: (1 - k) L + k L_worst, where L_worst has each sample's largest loss within bounds."""
 
     config: RadialConfig

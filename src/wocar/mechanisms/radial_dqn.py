@@ -11,13 +11,13 @@ from equinox import nn
 from wocar.bounds import network_bounds
 from wocar.mechanisms.objective import BaseLoss, InBall, Info
 from wocar.mechanisms.q_config import RadialQConfig
-from wocar.mechanisms.q_objective import QBatch
+from wocar.mechanisms.q_objective import ActionValues, QBatch
 from wocar.mechanisms.radial import mixture
 from wocar.types import Array
 
 
 @dataclass(frozen=True)
-class RadialQ(InBall):
+class RadialQ(InBall[QBatch, ActionValues, BaseLoss, None]):
     """One door: (1 - k) L_TD + k L_overlap, divided by 1 - k, so that the TD loss keeps its scale."""
 
     config: RadialQConfig

@@ -21,7 +21,7 @@ class RegNotes(NamedTuple):
 
 
 @dataclass(frozen=True)
-class StateAdversarial(InBall):
+class StateAdversarial(InBall[Batch, jax.Array, PolicyLoss, RegNotes]):
     """Mechanism 3 alone, every state of equal importance: SA-PPO, SA-A2C."""
 
     config: RobustConfig

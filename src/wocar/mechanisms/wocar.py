@@ -1,12 +1,13 @@
 """The three mechanisms together: worst-case-aware training."""
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from wocar.mechanisms.critic_replay import CriticReplay
-from wocar.mechanisms.objective import Discounted, Info, PolicyLoss
+from wocar.mechanisms.objective import Discounted, Info, Objective, PolicyLoss
 from wocar.mechanisms.policy_config import WocarConfig
 from wocar.mechanisms.state_adversarial import RegNotes, StateAdversarial
 from wocar.mechanisms.state_reg import state_importance
@@ -41,7 +42,8 @@ class WocarNotes(NamedTuple):
     """For mechanism 2: the worst-attack term of each sample, (N,)."""
 
 
-class Wocar(NamedTuple):
+@dataclass(frozen=True)
+class Wocar(Objective[Batch, jax.Array, PolicyLoss, WocarNotes]):
     """All three doors open. Eq. (8): L_π = L_RL + κ_wst L_wst + κ_reg L_reg."""
 
     config: WocarConfig

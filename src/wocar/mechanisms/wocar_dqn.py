@@ -1,11 +1,12 @@
 """The three mechanisms together in a Q network: worst-case-aware robust DQN (Algorithm 2)."""
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
-from wocar.mechanisms.objective import BaseLoss, Info
+from wocar.mechanisms.objective import BaseLoss, Info, Objective
 from wocar.mechanisms.q_config import WocarQConfig
 from wocar.mechanisms.q_objective import ActionValues, QBase, QBatch, QNet, QRegNotes, StateAdversarialQ
 from wocar.mechanisms.state_reg import state_importance
@@ -36,13 +37,17 @@ class WocarQNotes(NamedTuple):
     """... and under the worst attack."""
 
 
-class WocarQ(NamedTuple):
+@dataclass(frozen=True)
+class WocarQ(Objective[QBatch, ActionValues, BaseLoss, WocarQNotes]):
     """All three doors open. The acting network Q_r learns from the values of the two others, not from its own."""
 
     config: WocarQConfig
     actions: ActionSpace
     limits: Limits = None
-    critics: int = 2
+
+    @property
+    def critics(self) -> int:
+        return 2
 
     @property
     def regulariser(self) -> StateAdversarialQ:

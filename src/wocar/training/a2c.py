@@ -10,7 +10,7 @@ import optax
 
 from wocar.config_base import COUNT, NOT_NEGATIVE, POSITIVE, SHARE, AlgorithmConfig
 from wocar.mechanisms.objective import Info, PolicyLoss, PolicyObjective, Vanilla, standardise
-from wocar.training.learner import Learner, apply_gradient, create_networks, create_worst_critic, make_batch
+from wocar.training.learner import Learner, Networks, apply_gradient, create_learner, make_batch
 from wocar.types import Array, Batch, EnvSpec, Transitions
 
 
@@ -50,24 +50,21 @@ class A2CConfig(AlgorithmConfig, kind="a2c"):
 class A2C:
     def __init__(self, config: A2CConfig, objective: PolicyObjective) -> None:
         self.config, self.objective = config, objective
+        self.networks = Networks(config.hidden, config.init_std)
         self._rmsprop = optax.chain(
             optax.clip_by_global_norm(config.max_grad_norm), optax.scale_by_rms(decay=0.99, eps=1e-5)
         )
         self.update = eqx.filter_jit(self._update, donate="all-except-first")
 
     def init(self, spec: EnvSpec, key: jax.Array) -> Learner:
-        cfg = self.config
-        policy, value = create_networks(spec, jax.random.fold_in(key, 0), cfg.hidden, cfg.init_std)
-        critic = create_worst_critic(spec, jax.random.fold_in(key, 1), cfg.hidden, self.objective.critics)
-        extra = self.objective.init(critic, spec.obs_shape)
-        return Learner(policy, value, self._init_opt(policy), self._init_opt(value), extra)
+        return create_learner(spec, key, self.networks, self.objective, self._rmsprop, self.config.hidden)
 
     def _update(
         self, learner: Learner, rollout: Transitions, key: jax.Array, progress: jax.Array
     ) -> tuple[Learner, Info]:
         cfg = self.config
         lr = 1.0 - progress if cfg.anneal_lr else jnp.ones(())
-        batch = make_batch(learner, rollout, cfg.gamma, cfg.gae_lambda)
+        batch = make_batch(rollout, self.networks.run(learner, rollout), cfg.gamma, cfg.gae_lambda)
         evaluate_key, policy_key = jax.random.split(key)
         extra, notes, found = self.objective.evaluate(learner.extra, learner.policy, batch, cfg, evaluate_key, progress)
 
@@ -97,9 +94,6 @@ class A2C:
         grads, info = jax.grad(lambda p: objective(eqx.combine(p, static)), has_aux=True)(params)
         params, opt = apply_gradient(self._rmsprop, lr, params, opt, grads)
         return eqx.combine(params, static), opt, info
-
-    def _init_opt(self, network: Any) -> Any:
-        return self._rmsprop.init(eqx.filter(network, eqx.is_array))
 
 
 def a2c_loss(policy: Any, batch: Batch, advantages: Array, ent_coef: float) -> PolicyLoss:
