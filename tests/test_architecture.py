@@ -20,6 +20,7 @@ HOST_PATH = re.compile(rb"(?<![\w.\-/])/(?:work|root|home|Users)/")
 # room -> the other rooms it may import. A room is a module or a package directly under wocar.
 MAY_IMPORT: dict[str, list[str]] = {
     "types": [],
+    "plugins": [],
     "files": ["types"],
     "schedules": ["types"],
     "networks": ["types"],
@@ -27,9 +28,25 @@ MAY_IMPORT: dict[str, list[str]] = {
     "envs": ["types"],
     "agent": ["files", "networks", "types"],
     "rollout": ["agent", "networks", "types"],
-    "mechanisms": ["bounds", "schedules", "types"],
+    "threat": ["bounds", "networks", "types"],
+    "config_base": ["threat", "types"],
+    "mechanisms": ["bounds", "config_base", "schedules", "threat", "types"],
     "attacks": ["agent", "bounds", "mechanisms", "networks", "types"],
     "training": [
+        "agent",
+        "attacks",
+        "bounds",
+        "config_base",
+        "envs",
+        "files",
+        "mechanisms",
+        "networks",
+        "rollout",
+        "schedules",
+        "threat",
+        "types",
+    ],
+    "evaluation": [
         "agent",
         "attacks",
         "bounds",
@@ -37,16 +54,16 @@ MAY_IMPORT: dict[str, list[str]] = {
         "files",
         "mechanisms",
         "networks",
+        "plugins",
         "rollout",
-        "schedules",
+        "threat",
         "types",
     ],
-    "evaluation": ["agent", "attacks", "bounds", "envs", "files", "mechanisms", "networks", "rollout", "types"],
-    "report": ["agent", "evaluation", "files", "types"],
     "interop": ["agent", "networks", "types"],
 }
-LOWER = [room for room in MAY_IMPORT if room != "report"]
+LOWER = list(MAY_IMPORT)
 MAY_IMPORT["methods"] = LOWER
+MAY_IMPORT["report"] = ["agent", "evaluation", "files", "methods", "types"]
 MAY_IMPORT["api"] = [*LOWER, "methods"]
 MAY_IMPORT["reproduce"] = [*LOWER, "methods", "report"]
 MAY_IMPORT["__init__"] = [*LOWER, "methods", "api"]  # by name, when first used; everyone may read `wocar.__version__`

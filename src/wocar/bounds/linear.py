@@ -131,7 +131,7 @@ def _least(plane: Plane, ball: Ball, state: Array) -> Array:
     in_box = _dot(plane.slope, (lower + upper) / 2) - _dot(jnp.abs(plane.slope), (upper - lower) / 2)
     if ball.norm == "linf":
         return plane.offset + in_box
-    length = jnp.sqrt(jnp.maximum(_dot(plane.slope**2, jnp.ones_like(state)), 1e-20))
+    length = jnp.sqrt(jnp.maximum(_dot(plane.slope**2, ball.scales(state) ** 2), 1e-20))
     return plane.offset + jnp.maximum(in_box, _dot(plane.slope, state) - ball.eps * length)
 
 

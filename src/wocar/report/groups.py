@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from wocar.agent import load_agent
 from wocar.evaluation.audit_file import agent_digest
+from wocar.methods.registry import METHODS
 from wocar.report.sources import AuditFile, EstimateFile, ResultFile, Run, Sources, read_run
 from wocar.types import UserError
 
@@ -112,9 +113,8 @@ class Group:
 
 
 def method_label(method: str, variant: str = "") -> str:
-    """wocar-ppo to WocaR-PPO; names that are not methods stay as they are."""
-    known = re.fullmatch(r"([a-z]+-)*(ppo|a2c|dqn)", method)
-    label = method.upper().replace("WOCAR", "WocaR") if known else method
+    """The method's own label; agents from elsewhere keep the name they came with."""
+    label = METHODS[method].label if method in METHODS else method
     return f"{label}, {variant}" if variant else label
 
 
@@ -256,7 +256,7 @@ def _round(steps: int) -> str:
 
 def _rank(method: str) -> int:
     """Vanilla methods first, WocaR last, as in the paper's tables."""
-    return ("sa-" in method) + 2 * ("atla" in method) + 3 * ("radial" in method) + 4 * ("wocar" in method)
+    return METHODS[method].rank if method in METHODS else 0
 
 
 def environments(groups: Iterable[Group]) -> list[str]:
