@@ -1,6 +1,6 @@
 """Data that travels between the rooms. No logic."""
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import jax
 import numpy as np
@@ -9,6 +9,8 @@ Array = Any
 """A jax.Array or a np.ndarray: both flow through the same functions."""
 Limits = tuple[float, float] | None
 """What a normalised observation can be; a ball around one is cut to it."""
+VictimFamily = Literal["ppo", "robust", "atla"]
+"""How an agent was trained, as far as published attackers have settings of their own for it."""
 
 
 class UserError(Exception):
@@ -43,6 +45,11 @@ class EnvSpec(NamedTuple):
     obs_shape: tuple[int, ...]
     actions: ActionSpace
     max_steps: int | None = None
+
+    @property
+    def limits(self) -> Limits:
+        """Of a normalised observation: pixels are shown as numbers between 0 and 1."""
+        return (0.0, 1.0) if len(self.obs_shape) == 3 else None
 
 
 class Step(NamedTuple):
@@ -102,11 +109,18 @@ class Victim(Protocol):
     ) -> tuple[np.ndarray, Any]: ...
 
 
+class Memory(NamedTuple):
+    """States of recurrent networks, one row per environment or per step; empty for networks without memory."""
+
+    policy: Any = ()
+    value: Any = ()
+
+
 class Batch(NamedTuple):
     """Transitions flattened to (N, ...) with what the frozen policy and value say of them.
 
     Rewards, values, advantages and returns are in units of the normalised reward. Steps of an environment lie one after
-    the other; `last` marks those after which a trajectory does not go on here. `notes` are an objective's own.
+    the other; `last` marks those after which a trajectory does not go on here.
     """
 
     obs: Array
@@ -119,4 +133,7 @@ class Batch(NamedTuple):
     value: Array
     advantage: Array
     returns: Array
-    notes: dict[str, Array] = {}  # noqa: RUF012
+    reward_scale: Array = 1.0
+    """What the rewards were divided by, (N,)."""
+    memory: Memory = Memory()
+    """Before each step."""
