@@ -96,7 +96,7 @@ class WocarConfig(RobustConfig, kind="wocar"):
     def build(self, spec: EnvSpec, algorithm: AlgorithmConfig) -> Any:
         from wocar.mechanisms.wocar import Wocar
 
-        return Wocar(self, spec.actions, algorithm.gamma, spec.limits)
+        return Wocar(self, spec.actions, spec.limits)
 
     def set_ball(self, progress: jax.Array, limits: Limits = None) -> Ball:
         """The ball of the action sets: the scheduled one, unless a radius of its own was given."""
@@ -115,7 +115,7 @@ class RadialConfig(GrowingBall, kind="radial"):
 
     ranges = SHARE.of("radial_weight")
 
-    def build(self, spec: EnvSpec, algorithm: Any) -> Any:
+    def build(self, spec: EnvSpec, algorithm: AlgorithmConfig) -> Any:
         from wocar.mechanisms.radial import Radial
 
-        return Radial(self, algorithm.clip_range)
+        return Radial(self, spec.limits)

@@ -35,7 +35,7 @@ PARTS = ("algorithm", "robust", "attack", "adversary")
 class RunConfig:
     method: Annotated[str, tyro.conf.Suppress]
     env: str = "Hopper-v4"
-    """Environment id: EnvPool's MuJoCo, or any Gymnasium id."""
+    """Environment id: any of Gymnasium's, or an Atari game."""
     preset: str = "paper"
     """Settings of the task: paper, reference (what the authors' released code chose), or small (games, two cores)."""
     seed: int = 0
