@@ -10,7 +10,7 @@ import numpy as np
 
 from wocar.bounds import Ball, ascend_in_ball
 from wocar.bounds.search import shrinking
-from wocar.types import ActionSpace
+from wocar.types import ActionSpace, Policy
 
 InputObjective = Callable[[jax.Array], jax.Array]
 
@@ -23,20 +23,14 @@ class Attack(Protocol):
     `perturb_carry(policy, ball, obs, key, carry) -> (obs~, carry)`, which is called in the place of `perturb`.
     """
 
-    def perturb(self, policy: Any, ball: Ball, obs: jax.Array, key: jax.Array) -> jax.Array: ...
-
-
-class GradientAttack(Attack, Protocol):
-    """An attack that climbs a function (B, *obs_shape) -> (B,) of what the victim is shown."""
-
-    def objective(self, policy: Any, obs: jax.Array) -> InputObjective: ...
+    def perturb(self, policy: Policy, ball: Ball, obs: jax.Array, key: jax.Array) -> jax.Array: ...
 
 
 class ActionAttack(Protocol):
     """Changes actions between the victim and its environment; discrete ones it proposes, and chance decides."""
 
     def disturb(
-        self, policy: Any, radius: jax.Array, obs: jax.Array, actions: jax.Array, key: jax.Array
+        self, policy: Policy, radius: jax.Array, obs: jax.Array, actions: jax.Array, key: jax.Array
     ) -> jax.Array: ...
 
 
@@ -55,7 +49,7 @@ class Perturbation:
         self._key, self._used = jax.random.key(seed), 0.0
         self._carry: Any = None
 
-    def __call__(self, policy: Any, obs: np.ndarray) -> np.ndarray:
+    def __call__(self, policy: Policy, obs: np.ndarray) -> np.ndarray:
         self.calls += 1
         if self._carry is None and hasattr(self.attack, "start"):
             self._carry = self.attack.start(len(obs))
@@ -91,7 +85,7 @@ class Disturbance:
         self.calls = 0
         self._key, self._used = jax.random.key(seed), 0.0
 
-    def __call__(self, policy: Any, obs: np.ndarray, actions: np.ndarray) -> np.ndarray:
+    def __call__(self, policy: Policy, obs: np.ndarray, actions: np.ndarray) -> np.ndarray:
         self.calls += 1
         limits = None if self.space.discrete else (self.space.low, self.space.high)
         radius, call = jnp.float32(self.radius), jnp.uint32(self.calls)
@@ -109,7 +103,7 @@ class Disturbance:
 
 @eqx.filter_jit
 def _perturbed(
-    attack: Any, policy: Any, ball: Ball, obs: jax.Array, key: jax.Array, call: jax.Array, carry: Any
+    attack: Any, policy: Policy, ball: Ball, obs: jax.Array, key: jax.Array, call: jax.Array, carry: Any
 ) -> tuple[jax.Array, jax.Array, Any]:
     key = jax.random.fold_in(key, call)
     if carry is None:
@@ -123,7 +117,7 @@ def _perturbed(
 @eqx.filter_jit
 def _disturbed(
     attack: Any,
-    policy: Any,
+    policy: Policy,
     radius: jax.Array,
     limits: tuple[Any, Any] | None,
     obs: jax.Array,

@@ -16,6 +16,7 @@ from wocar.evaluation.certified import GreedyWorstCase
 from wocar.evaluation.episodes import run_episodes
 from wocar.evaluation.statistics import summarise
 from wocar.threat import Threat
+from wocar.types import Policy
 
 N_ENVS = 25
 """Environments stepped together: the usual 50 episodes are two rounds of them."""
@@ -80,7 +81,7 @@ class ProbedPerturbation:
         self.attack = attack
         self.shares: list[float] = []
 
-    def __call__(self, policy: Any, z: np.ndarray) -> np.ndarray:
+    def __call__(self, policy: Policy, z: np.ndarray) -> np.ndarray:
         shown = self.attack(policy, z)
         if self.attack.calls in PROBES and hasattr(self.attack.attack, "objective"):
             self.shares.append(zero_gradient_share(self.attack.attack, policy, self.attack.ball, jnp.asarray(z)))

@@ -8,7 +8,7 @@ import numpy as np
 from wocar.agent import Agent
 from wocar.envs import make_env
 from wocar.networks import reset_state
-from wocar.types import UserError
+from wocar.types import Policy, UserError, require_compatible
 
 Act = Callable[[np.ndarray], np.ndarray]
 """Normalised observations (B, obs) to the actions that reach the environment."""
@@ -17,7 +17,7 @@ Act = Callable[[np.ndarray], np.ndarray]
 class Perturb(Protocol):
     """Between the observation and the victim's eyes: the policy as it now is, and z, to z~."""
 
-    def __call__(self, policy: Any, z: np.ndarray) -> np.ndarray: ...
+    def __call__(self, policy: Policy, z: np.ndarray) -> np.ndarray: ...
 
     def reset(self, rows: np.ndarray, n: int) -> None:
         """Forget these rows of n: their episodes begin."""
@@ -26,7 +26,7 @@ class Perturb(Protocol):
 class Disturb(Protocol):
     """Between the victim and the world: the policy as it now is, z and the victim's actions, to others."""
 
-    def __call__(self, policy: Any, z: np.ndarray, actions: np.ndarray) -> np.ndarray: ...
+    def __call__(self, policy: Policy, z: np.ndarray, actions: np.ndarray) -> np.ndarray: ...
 
 
 EVALUATION_STREAM = 1_000_000
@@ -64,10 +64,11 @@ def run_episodes(
     """
     n = min(n_envs, episodes)
     env = make_env(env_id or agent.spec.id, n, seed, stream=EVALUATION_STREAM, threads=threads)
-    ours, theirs = ((spec.obs_shape, spec.actions.size, spec.actions.discrete) for spec in (agent.spec, env.spec))
-    if ours != theirs:
+    try:
+        require_compatible(agent.spec, env.spec)
+    except UserError:
         env.close()
-        raise UserError(f"{env.spec.id} shows and takes other arrays than the agent's {agent.spec.id}")
+        raise
     left = np.full(n, episodes // n) + (np.arange(n) < episodes % n)
     running, discounted, length = np.zeros(n), np.zeros(n), np.zeros(n, dtype=int)
     results: list[list[tuple[float, int, float]]] = [[] for _ in range(n)]
@@ -115,7 +116,7 @@ class _Player:
     def __call__(self, z: np.ndarray) -> np.ndarray:
         if self.act is not None:
             return self.act(z)
-        policy = self.agent.held(self.state) if self.perturb or self.disturb else None
+        policy: Any = self.agent.held(self.state) if self.perturb or self.disturb else None
         seen, before = self.perturb(policy, z) if self.perturb else z, self.state
         actions, self.state = self.agent.step(seen, before)
         taken = self.disturb(policy, z, actions) if self.disturb else actions

@@ -22,7 +22,7 @@ from wocar.mechanisms.worst_value import WorstCritic, fit_worst_critic, worst_at
 from wocar.networks import DiscreteCritic, DuelingActionCritic, TwinCritic
 from wocar.rollout import Collector, running_returns
 from wocar.threat import Threat
-from wocar.types import Array, Transitions
+from wocar.types import Array, Policy, Transitions
 
 GAMMA = 0.99
 FIT = WocarConfig(reg=False, kappa_wst=0.0, critic_lr=1e-3, critic_tau=0.02, importance=False, search_steps=5)
@@ -142,7 +142,7 @@ class _Explorer:
         within_reach = reachable(agent, threat, config)
 
         @eqx.filter_jit
-        def look(policy: Any, critic: WorstCritic, z: jax.Array) -> tuple[ActionSet, jax.Array]:
+        def look(policy: Policy, critic: WorstCritic, z: jax.Array) -> tuple[ActionSet, jax.Array]:
             sets = within_reach(policy, z)
             return sets, minimum_over(sets, critic, z, config.search_steps).worst
 

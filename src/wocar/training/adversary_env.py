@@ -14,7 +14,7 @@ from wocar.bounds import Ball
 from wocar.bounds.host_ball import HostBall
 from wocar.networks.host_gradient import host_vjp
 from wocar.networks.recurrent import LSTMState, reset_state
-from wocar.types import EnvSpec, Step, UserError, VectorEnv
+from wocar.types import EnvSpec, Policy, Step, VectorEnv, require_compatible
 
 Show = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """Clean normalised observations (B, obs) and the adversary's actions to what the victim sees."""
@@ -48,9 +48,7 @@ class AdversaryEnv:
     def __init__(
         self, victim: Agent, env: VectorEnv, actor: Actor, ball: Ball, rng: np.random.Generator | None = None
     ) -> None:
-        ours, theirs = ((s.obs_shape, s.actions.size, s.actions.discrete) for s in (victim.spec, env.spec))
-        if ours != theirs:
-            raise UserError(f"{env.spec.id} shows and takes other arrays than the victim's {victim.spec.id}")
+        require_compatible(victim.spec, env.spec)
         self.n, self.spec = env.n, adversary_spec(victim.spec, actor)
         self._victim, self._env, self._rng = victim, env, rng
         self._screen = Screen(actor, ball, victim)
@@ -99,11 +97,11 @@ def adversary_spec(victim: EnvSpec, actor: Actor) -> EnvSpec:
 
 
 @eqx.filter_jit
-def _move(actor: Actor, policy: Any, ball: Ball, obs: jax.Array, actions: jax.Array) -> jax.Array:
+def _move(actor: Actor, policy: Policy, ball: Ball, obs: jax.Array, actions: jax.Array) -> jax.Array:
     return ball.project(obs, actor.move(policy, ball, obs, actions))
 
 
-def host_show(actor: Actor, policy: Any, ball: Ball) -> Show | None:
+def host_show(actor: Actor, policy: Policy, ball: Ball) -> Show | None:
     """`project(z, actor.move(z, u))` in NumPy; None where that takes more than products with dense layers."""
     host = HostBall.of(ball)
     if isinstance(actor, Displacement):
