@@ -1,4 +1,4 @@
-"""Data that travels between the rooms. No logic."""
+"""Data and protocols that several packages share."""
 
 from typing import Any, Literal, NamedTuple, Protocol
 

@@ -1,4 +1,4 @@
-"""The contract of an attack: the constructor says how, the call says whom and how far. The caller projects."""
+"""Attack protocols, and attacks applied step after step. The caller projects onto the ball."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -20,7 +20,7 @@ class Attack(Protocol):
 
     `policy` is a feed-forward policy, or a recurrent one whose hidden state is held. What `perturb` returns need not
     lie in the ball. An attack with memory also has `start(n) -> carry`, arrays with n rows, and
-    `perturb_carry(policy, ball, obs, key, carry) -> (obs~, carry)`, which is called in the place of `perturb`.
+    `perturb_carry(policy, ball, obs, key, carry) -> (obs~, carry)`, which is called instead of `perturb`.
     """
 
     def perturb(self, policy: Policy, ball: Ball, obs: jax.Array, key: jax.Array) -> jax.Array: ...
@@ -41,7 +41,7 @@ def steepest(objective: InputObjective, ball: Ball, obs: jax.Array, steps: int) 
 
 
 class Perturbation:
-    """An attack at work: normalised observations to perturbed ones inside the ball, step after step."""
+    """Applies an attack: normalised observations to perturbed ones inside the ball, step after step."""
 
     def __init__(self, attack: Attack, ball: Ball, seed: int) -> None:
         self.attack, self.ball = attack, ball
@@ -60,7 +60,7 @@ class Perturbation:
         return np.asarray(shown)
 
     def reset(self, rows: np.ndarray, n: int) -> None:
-        """Forget what was remembered of these environments of n: their episodes have ended."""
+        """Reset the memory of these environments of n: their episodes have ended."""
         if self._carry is not None:
             fresh = self.attack.start(n)  # type: ignore[attr-defined]
             self._carry = jax.tree.map(lambda old, new: old.at[rows].set(new[rows]), self._carry, fresh)
@@ -72,7 +72,7 @@ class Perturbation:
 
 
 class Disturbance:
-    """An action attack at work: the victim's actions to those that reach the environment.
+    """Applies an attack on actions: the victim's actions to those that reach the environment.
 
     Continuous: every coordinate moves by at most `radius`, and not out of the range the environment takes (or further
     out, if the victim has left it). Discrete: each action is replaced with probability `radius`.

@@ -9,7 +9,7 @@ from wocar.types import Critic, Policy
 
 
 class CriticAttack(eqx.Module):
-    """Show the victim a state it thinks worthless: descent on V(s~). Weak, since V is not what acts."""
+    """Descent on V(s~), the victim's value of the state it is shown. Weak, since V does not choose actions."""
 
     critic: Critic
     """V: (B, *obs_shape) -> (B,)."""

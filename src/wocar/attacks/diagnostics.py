@@ -1,4 +1,4 @@
-"""What an audit accuses itself of."""
+"""Diagnostics of attacks: how often a gradient vanishes."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from wocar.types import Policy
 def zero_gradient_share(attack: Any, policy: Policy, ball: Ball, obs: jax.Array, seed: int = 0) -> float:
     """Share of states (B, *obs_shape) where the attack's gradient is exactly zero at a random point of their ball.
 
-    There the attack does not know where to go, and a good return says nothing. 0 for an attack that climbs nothing.
+    There a gradient attack has no direction, and a high return is no evidence. 0 for attacks without an objective.
     """
     if not hasattr(attack, "objective"):
         return 0.0

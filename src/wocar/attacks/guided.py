@@ -1,7 +1,7 @@
-"""Where a worst critic would push, as examples for an adversary before reinforcement learning goes on from there.
+"""Imitation examples for an adversary: perturbations that lower a worst critic's value.
 
-Sampling noise rarely makes a robust victim stumble, so a learner from scratch stays with small harm; the critic has
-seen what the whole set of actions leads to.
+Sampling noise rarely makes a robust victim fail, so an adversary trained from scratch finds little harm; the critic
+covers the whole set of actions.
 """
 
 from collections.abc import Callable

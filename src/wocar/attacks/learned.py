@@ -1,4 +1,4 @@
-"""Attacks whose adversary was trained: SA-RL's picks the perturbation, PA-AD's a direction for the victim's policy."""
+"""Learned attacks: SA-RL's adversary chooses the perturbation, PA-AD's a direction for the victim's policy."""
 
 import math
 from dataclasses import dataclass

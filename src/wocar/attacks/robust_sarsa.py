@@ -1,6 +1,4 @@
-"""Robust Sarsa (Zhang et al. 2020): learn the victim's Q from its own steps, smooth in a ball, then show it what makes
-it act worst.
-"""
+"""Robust Sarsa (Zhang et al. 2020): a critic of the victim, smooth in a ball, and the attack that lowers its value."""
 
 from typing import Any, NamedTuple
 

@@ -1,4 +1,4 @@
-"""Attacks that need nothing but the victim's policy: chance, and the largest change of what it does."""
+"""Attacks that need only the victim's policy: random noise and the maximal action difference."""
 
 from dataclasses import dataclass
 

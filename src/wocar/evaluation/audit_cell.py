@@ -21,7 +21,7 @@ from wocar.types import Policy
 N_ENVS = 25
 """Environments stepped together: the usual 50 episodes are two rounds of them."""
 PROBES = (1, 10, 40, 160)
-"""Calls of an attack at which its gradients are looked at."""
+"""Calls of an attack at which its gradients are checked."""
 
 
 class AuditCell(NamedTuple):
@@ -75,7 +75,7 @@ def run_cell(agent: Agent, cell: AuditCell, made: Trained, on_episodes: Callable
 
 
 class ProbedPerturbation:
-    """A perturbation whose gradients are looked at now and then."""
+    """A perturbation that checks now and then whether gradients vanish."""
 
     def __init__(self, attack: Perturbation) -> None:
         self.attack = attack

@@ -1,4 +1,4 @@
-"""Greedy worst case: what bounds say an attacker could cause at each step, played out."""
+"""Greedy worst case: episodes of the worst actions that bounds cannot exclude."""
 
 import equinox as eqx
 import jax
@@ -10,7 +10,7 @@ from wocar.types import Policy
 
 
 class GreedyWorstCase:
-    """In the place of the victim's action the one it values least among those that bounds cannot exclude.
+    """Replaces the victim's action by the one it values least among those that bounds cannot exclude.
 
     No attack inside the ball makes the victim choose outside these sets, so a step at which they hold one action is
     certified; the return is that of an attacker who is greedy by the victim's own values, not the least possible.

@@ -1,4 +1,4 @@
-"""Episodes of a victim, with or without somebody between the observation and its eyes, or between it and the world."""
+"""Evaluation episodes, optionally attacked."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
@@ -15,16 +15,16 @@ Act = Callable[[np.ndarray], np.ndarray]
 
 
 class Perturb(Protocol):
-    """Between the observation and the victim's eyes: the policy as it now is, and z, to z~."""
+    """Attack on observations: the current policy and z to z~."""
 
     def __call__(self, policy: Policy, z: np.ndarray) -> np.ndarray: ...
 
     def reset(self, rows: np.ndarray, n: int) -> None:
-        """Forget these rows of n: their episodes begin."""
+        """Reset these rows of n: their episodes begin."""
 
 
 class Disturb(Protocol):
-    """Between the victim and the world: the policy as it now is, z and the victim's actions, to others."""
+    """Attack on actions: the current policy, z and the victim's actions to those that reach the environment."""
 
     def __call__(self, policy: Policy, z: np.ndarray, actions: np.ndarray) -> np.ndarray: ...
 
@@ -58,7 +58,7 @@ def run_episodes(
 ) -> Episodes:
     """Raw returns of the deterministic policy with its normaliser frozen, under attack on what it sees and does.
 
-    `act` stands in for the policy, and for whoever attacks it.
+    `act` replaces the policy and its attacks.
 
     Episodes are shared out over the environments beforehand, so that short ones are not favoured.
     """
@@ -104,13 +104,13 @@ def run_episodes(
 
 
 class _Player:
-    """The victim with its memory, and those around it with theirs."""
+    """The victim and its attacks, with their memories."""
 
     def __init__(self, agent: Agent, n: int, act: Act | None, perturb: Perturb | None, disturb: Disturb | None) -> None:
         self.agent, self.n, self.act, self.perturb, self.disturb = agent, n, act, perturb, disturb
         self.state = agent.start(n)
         self.flipped: np.ndarray | None = None
-        """Where the last actions are not those without an attack."""
+        """Where the last actions differ from those without an attack."""
         self.reset(np.arange(n))
 
     def __call__(self, z: np.ndarray) -> np.ndarray:
@@ -126,7 +126,7 @@ class _Player:
         return taken
 
     def reset(self, rows: np.ndarray) -> None:
-        """These episodes begin: what was seen before is forgotten."""
+        """Reset the memories of episodes that begin."""
         self.state = reset_state(self.state, rows)
         if self.perturb:
             self.perturb.reset(rows, self.n)

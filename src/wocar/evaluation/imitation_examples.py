@@ -1,4 +1,4 @@
-"""A learned attacker's start: what a worst critic of its victim would do."""
+"""Imitation examples of a learned attacker, from a worst critic of its victim."""
 
 import equinox as eqx
 import jax.numpy as jnp

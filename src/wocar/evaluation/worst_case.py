@@ -1,4 +1,4 @@
-"""What a worst critic predicts, and an attacker that acts on it, to check it by."""
+"""Calibration of a worst critic: what it predicts, and what an attacker who follows it achieves."""
 
 from collections.abc import Callable
 from typing import NamedTuple

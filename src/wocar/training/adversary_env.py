@@ -1,4 +1,4 @@
-"""The adversary's environment: a victim in its own environment, seen through what the adversary shows it."""
+"""Environment of an adversary: that of its victim, whose observations its actions perturb."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +21,7 @@ Show = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 class Screen:
-    """What stands between an adversary and a victim: an actor, and the ball that it may not leave."""
+    """Turns an adversary's actions into what the victim sees: an actor, and the ball that limits it."""
 
     def __init__(self, actor: Actor, ball: Ball, victim: Agent) -> None:
         self.actor, self.ball = actor, ball
@@ -31,7 +31,7 @@ class Screen:
         self._victim, self._on_host = victim, host_show(self.actor, victim.policy, self.ball)
 
     def __call__(self, z: np.ndarray, actions: np.ndarray, memory: Any) -> np.ndarray:
-        """What the victim with this memory sees in the place of its clean z."""
+        """What the victim with this memory sees instead of its clean z."""
         if self._on_host is not None:
             return self._on_host(z, actions)
         view = self._victim.held(memory)
@@ -41,7 +41,7 @@ class Screen:
 class AdversaryEnv:
     """Observation: the victim's clean z. Action: the actor's. Reward: minus the victim's. Ends are those of `env`.
 
-    The victim acts on what it is shown, its normaliser frozen: without chance, or by samples where `rng` is given. A
+    The victim acts on what it is shown, its normaliser frozen: by its mode, or by samples where `rng` is given. A
     recurrent victim's state is kept here and zeroed where an episode opens.
     """
 
@@ -55,7 +55,7 @@ class AdversaryEnv:
         self._all = np.arange(self.n, dtype=np.int32)
 
     def set_victim(self, victim: Agent) -> None:
-        """Another victim, or the same after it has learnt, in episodes that go on."""
+        """Replace the victim without ending episodes."""
         self._victim = victim
         self._screen.set_victim(victim)
 
