@@ -28,17 +28,17 @@ def estimate_points(member: Member) -> list[tuple[float, float, float, float | N
     for estimated in member.estimates:
         for row in estimated.data["radii"]:
             if row["eps"] > 0:
-                points.append((row["eps"], row["value"], row["start"]["achieved"]))
+                points.append((Radius.of(estimated.data, row["eps"]), row["value"], row["start"]["achieved"]))
     calibrations = [m.calibration for m in (member.run, *member.audits) if m is not None and m.calibration]
-    known = {eps for eps, _, _ in points}
-    points += [
-        (c["eps"], c["start_estimate"], c["start_achieved"]) for c in calibrations[:1] if c.get("eps") not in known
-    ]
-    return [(*point, _worst_discounted(member, point[0])) for point in points]
+    known = {radius for radius, _, _ in points}
+    for c in calibrations[:1]:
+        if "eps" in c and (radius := Radius.of(c, c["eps"])) not in known:
+            points.append((radius, c["start_estimate"], c["start_achieved"]))
+    return [(radius.eps, *values, _worst_discounted(member, radius)) for radius, *values in points]
 
 
-def _worst_discounted(member: Member, eps: float) -> float | None:
-    rows = member.rows(Radius("linf", eps))
+def _worst_discounted(member: Member, radius: Radius) -> float | None:
+    rows = member.rows(radius)
     values = [row["mean_discounted"] for row in rows.values() if row["eps"] > 0 and "mean_discounted" in row]
     return min(values) if values else None
 

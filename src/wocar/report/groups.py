@@ -22,7 +22,17 @@ SEED = re.compile(r"[-_]?(seed|s)[-_]?\d+$")
 
 class Radius(NamedTuple):
     norm: str
+    """And how it is measured, where that is not in normalised units alike in every dimension."""
     eps: float
+
+    @classmethod
+    def of(cls, result: dict[str, Any], eps: float) -> "Radius":
+        """That of a row of an audit, an estimate or a calibration."""
+        threat = result.get("threat") or {}
+        words = [threat.get("norm", result.get("norm", "linf"))]
+        words += ["raw"] if threat.get("units") == "raw" else []
+        words += ["by-dimension"] if threat.get("radii") else []
+        return cls("-".join(words), eps)
 
 
 @dataclass
@@ -65,15 +75,15 @@ class Member:
         for audit in self.audits:
             for point in audit.data.get("curve", [audit.data]):
                 for attack, row in point["attacks"].items():
-                    here = row["eps"] == 0 or Radius(audit.data.get("norm", "linf"), row["eps"]) == radius
+                    here = row["eps"] == 0 or Radius.of(audit.data, row["eps"]) == radius
                     if here and row["episodes"] >= found.get(attack, row)["episodes"]:
                         found[attack] = row
         return found
 
     def radii(self) -> list[Radius]:
         points = [(a, point) for a in self.audits for point in a.data.get("curve", [a.data])]
-        rows = [(a.data.get("norm", "linf"), row["eps"]) for a, point in points for row in point["attacks"].values()]
-        return list(dict.fromkeys(Radius(norm, eps) for norm, eps in rows if eps > 0))
+        found = [Radius.of(a.data, row["eps"]) for a, point in points for row in point["attacks"].values()]
+        return list(dict.fromkeys(radius for radius in found if radius.eps > 0))
 
     def worst(self, radius: Radius | None) -> tuple[str, AuditRow] | None:
         """The attack with the lowest mean on the selection episodes, and its row on fresh episodes."""
