@@ -1,7 +1,7 @@
 # Every verb works from a fresh clone with Python 3.11 or newer and nothing else installed.
 PYTHON ?= python3
-# Two processes; one that has finished its share takes over tests of the other. PYTEST_ARGS= for a single process.
-PYTEST_ARGS ?= -n 2 --dist worksteal
+# Two processes, each file in one of them, in the order of tests/conftest.py. PYTEST_ARGS= for a single process.
+PYTEST_ARGS ?= -n 2 --dist loadfile --no-loadscope-reorder
 # Tests of equations, bounds, networks, files and house rules: no training, no simulator, no child process that imports JAX.
 FAST := tests/test_architecture.py
 # The tested version. Where an index offers its CPU build (2.13.0+cpu), pip prefers that to the one with gigabytes of CUDA.
