@@ -11,9 +11,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from wocar.attacks import PGD, CriticAttack, MaxDiff, MinBest, Random, zero_gradient_share
-from wocar.attacks.pgd import cross_entropy, margin
+from wocar.attacks.pgd import cross_entropy
 from wocar.attacks.robust_sarsa import RobustSarsa
 from wocar.bounds import Ball
+from wocar.mechanisms.q_reg import margin
 from wocar.networks import ActionCritic, CategoricalPolicy, DiscreteCritic, GaussianPolicy, ValueCritic
 from wocar.networks.layers import linear
 
@@ -93,7 +94,8 @@ def test_pgd_flips_the_argmax_exactly_when_the_margin_allows_it(
     shown = search(MinBest() if minbest else PGD(), policy, ball, jnp.asarray(obs))
     flipped = int(policy.mode(shown)[0]) != int(policy.mode(jnp.asarray(obs))[0])
     assert flipped == (abs(value) < reach)
-    assert bool(margin(policy, jnp.asarray(obs))(shown)[0] > 0) == flipped
+    chosen = jnp.argmax(policy.head(jnp.asarray(obs)), axis=-1)
+    assert bool(margin(policy.head(shown), chosen)[0] > 0) == flipped
 
 
 @pytest.mark.parametrize("steps", [1, 10])
