@@ -8,6 +8,7 @@ import numpy as np
 
 from wocar.envs import atari, go_home, go_home_grid  # noqa: F401  registers the ids
 from wocar.envs.vector import EnvPoolVector, GymnasiumVector, describe
+from wocar.plugins import load_plugins
 from wocar.types import ActionSpace, EnvSpec, UserError, VectorEnv
 
 try:
@@ -89,6 +90,9 @@ def make_gymnasium_env(id: str, **kwargs: Any) -> gymnasium.Env:
         return atari.AtariGame(*game, **kwargs)
     if id in CONTACT_FORCES:
         kwargs["use_contact_forces"] = True
+    if id not in gymnasium.registry:
+        for group in ("wocar.envs", "wocar.methods", "wocar.attacks"):
+            load_plugins(group)
     try:
         return gymnasium.make(id, **kwargs)
     except gymnasium.error.Error as error:

@@ -20,6 +20,7 @@ from wocar.config_base import (
     configured,
     flat_settings,
 )
+from wocar.plugins import load_plugins
 from wocar.training.adversary_config import AdversaryConfig, AttackConfig
 from wocar.training.ppo import PPOConfig
 from wocar.types import UserError
@@ -128,4 +129,6 @@ def find_kind(kind: str) -> type[ConfigBase]:
         for room in (mechanisms, training):
             for module in pkgutil.iter_modules(room.__path__, f"{room.__name__}."):
                 importlib.import_module(module.name)
+    if kind not in KINDS:
+        load_plugins("wocar.methods")
     return KINDS[kind]
