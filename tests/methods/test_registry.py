@@ -16,6 +16,7 @@ from wocar.methods.registry import METHODS, find_method, register_method
 from wocar.report.groups import _rank, method_label
 from wocar.reproduce.durations import train_seconds
 from wocar.reproduce.targets import make_plan
+from wocar.threat import Threat
 from wocar.training.run_config import RunConfig, from_json, to_json
 from wocar.types import ActionSpace, EnvSpec, UserError
 
@@ -65,9 +66,9 @@ def test_nothing_follows_from_a_name(name: str, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.attack is not None])
 def test_nothing_follows_from_the_name_of_an_attacker(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     victim: Any = SimpleNamespace(meta={"method": "sa-ppo"}, spec=SPECS["CartPole-v1"])
-    wanted = attacker_config(name, victim, Path("victim"), 0.1)
+    wanted = attacker_config(name, victim, Path("victim"), Threat(0.1))
     renamed(name, monkeypatch)
-    found = attacker_config(NONSENSE, victim, Path("victim"), 0.1)
+    found = attacker_config(NONSENSE, victim, Path("victim"), Threat(0.1))
     assert dataclasses.replace(found, method=name) == wanted
     assert to_json(found)["attack"] == to_json(wanted)["attack"]
     assert to_json(found)["attack"]["kind"] == name

@@ -91,8 +91,8 @@ def make_gymnasium_env(id: str, **kwargs: Any) -> gymnasium.Env:
     if id in CONTACT_FORCES:
         kwargs["use_contact_forces"] = True
     if id not in gymnasium.registry:
-        for group in ("wocar.envs", "wocar.methods", "wocar.attacks"):
-            load_plugins(group)
+        for what in ("envs", "methods", "attacks"):
+            load_plugins(what)
     try:
         return gymnasium.make(id, **kwargs)
     except gymnasium.error.Error as error:

@@ -12,6 +12,7 @@ from wocar.methods.layers import files
 from wocar.methods.presets import find_preset
 from wocar.methods.registry import METHODS
 from wocar.methods.tasks import kind_of, task_of
+from wocar.threat import Threat
 from wocar.training.ppo import PPOConfig
 from wocar.training.run_config import RunConfig
 from wocar.types import VictimFamily
@@ -49,12 +50,12 @@ def victim_family(victim: Agent) -> VictimFamily:
     return METHODS[method].family if method in METHODS else file_family(method)
 
 
-def attacker_config(name: str, victim: Agent, path: Path, eps: float) -> RunConfig:
+def attacker_config(name: str, victim: Agent, path: Path, threat: Threat) -> RunConfig:
     """The preset of an attacker of `victim`, which lies in `path`."""
     preset = find_preset(name, victim.spec.id, family=victim_family(victim))
     kind = preset.method.attack
     assert kind is not None
-    attack = configured(kind, victim=path, eps=eps, **kind.for_victim(victim.spec))
+    attack = configured(kind, victim=path, threat=threat, **kind.for_victim(victim.spec))
     return dataclasses.replace(preset.config, attack=attack)
 
 

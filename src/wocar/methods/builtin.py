@@ -1,5 +1,6 @@
 """Training methods of this package, one entry each. CONTRIBUTING.md shows how to add one."""
 
+from wocar.mechanisms.car import CarConfig
 from wocar.mechanisms.policy_config import RadialConfig, RobustConfig, WocarConfig
 from wocar.mechanisms.q_config import RadialQConfig, RobustQConfig, WocarQConfig
 from wocar.methods.method import Method
@@ -131,6 +132,16 @@ BUILTIN = (
         family="robust",
         rank=3,
         cost=1.3,
+    ),
+    Method(
+        name="car-ppo",
+        label="CAR-PPO",
+        about="PPO whose loss is also that at adversarial observations, the worst samples weighed most (CAR)",
+        algorithm=PPOConfig,
+        objective=CarConfig,
+        family="robust",
+        rank=3,
+        cost=2.0,
     ),
     Method(
         name="atla-ppo",

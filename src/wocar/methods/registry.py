@@ -19,12 +19,12 @@ def register_method(method: Method) -> Method:
 
 def find_method(name: str) -> Method:
     if name not in METHODS:
-        load_plugins("wocar.methods")
+        load_plugins("methods")
     if name not in METHODS:
         raise UserError(f"unknown method {name!r}; methods: {', '.join(METHODS)}")
     return METHODS[name]
 
 
 def all_methods() -> list[Method]:
-    load_plugins("wocar.methods")
+    load_plugins("methods")
     return list(METHODS.values())

@@ -21,6 +21,7 @@ from wocar.config_base import (
     flat_settings,
 )
 from wocar.plugins import load_plugins
+from wocar.threat import Threat
 from wocar.training.adversary_config import AdversaryConfig, AttackConfig
 from wocar.training.ppo import PPOConfig
 from wocar.types import UserError
@@ -72,6 +73,15 @@ class RunConfig:
         if not 0 < count <= blocks:
             what = "n_envs * n_steps" if blocks == self.rollout_steps else "n_envs"
             raise UserError(f"--minibatches must lie between 1 and {what} = {blocks}, not {count}")
+
+    @property
+    def threats(self) -> list[Threat]:
+        """What the agent is trained against: its objective's, and its adversary's."""
+        return [threat for part in (self.robust, self.adversary) if part for threat in part.threats]
+
+    @property
+    def threat(self) -> Threat | None:
+        return next(iter(self.threats), None)
 
     @property
     def rollout_steps(self) -> int:
@@ -130,5 +140,5 @@ def find_kind(kind: str) -> type[ConfigBase]:
             for module in pkgutil.iter_modules(room.__path__, f"{room.__name__}."):
                 importlib.import_module(module.name)
     if kind not in KINDS:
-        load_plugins("wocar.methods")
+        load_plugins("methods")
     return KINDS[kind]

@@ -1,4 +1,4 @@
-"""A package that adds a method and an environment, installed with pip where nobody knows it but the command line."""
+"""A package that adds a method, an attack and an environment, installed with pip beside wocar."""
 
 import json
 import os
@@ -19,7 +19,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from wocar.config_base import NOT_NEGATIVE, ObjectiveConfig
-from wocar.mechanisms.objective import Vanilla
+from wocar.evaluation.attack_registry import register_attack
+from wocar.mechanisms.objective import PolicyObjective
 from wocar.methods.method import Method
 from wocar.methods.registry import register_method
 from wocar.training.ppo import PPOConfig
@@ -38,15 +39,20 @@ class QuietConfig(ObjectiveConfig, kind="quiet"):
         return Quiet(self)
 
 
-class Quiet:
+class Quiet(PolicyObjective):
     def __init__(self, config: QuietConfig) -> None:
-        self.config, self.base = config, Vanilla()
+        self.config = config
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.base, name)
+    def loss(self, base: Any, policy: Any, batch: Any, notes: Any, key: Any, progress: Any) -> Any:
+        loudness = jnp.mean(policy.head(batch.obs) ** 2)
+        return base.value + self.config.pull * loudness, {**base.info, "loudness": loudness}
 
-    def penalty(self, policy: Any, batch: Any, key: Any, progress: Any) -> Any:
-        return self.config.pull * jnp.mean(policy.head(batch.obs) ** 2)
+
+class Shift:
+    """The same displacement everywhere."""
+
+    def perturb(self, policy: Any, ball: Any, obs: Any, key: Any) -> Any:
+        return obs + ball.eps
 
 
 class Line(gymnasium.Env):
@@ -64,6 +70,7 @@ class Line(gymnasium.Env):
 
 
 gymnasium.register("Line-v0", Line)
+register_attack("shift", Shift)
 register_method(
     Method(
         name="quiet-ppo",
@@ -106,7 +113,7 @@ def install(folder: Path, name: str, files: dict[str, str], points: str) -> None
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("plugin")
-    points = "[wocar.methods]\nquiet = quiet_plugin\n"
+    points = "[wocar.methods]\nquiet = quiet_plugin\n[wocar.attacks]\nquiet = quiet_plugin\n"
     install(folder, "quiet_plugin", {"__init__.py": MODULE, "quiet.toml": PRESET}, points)
     install(
         folder, "broken_plugin", {"__init__.py": "raise OSError('a\\nb')"}, "[wocar.methods]\nbad = broken_plugin\n"
@@ -131,12 +138,17 @@ def test_a_plugin_is_trained_resumed_and_audited(site: Path, tmp_path: Path) -> 
     told = [line for line in done.stderr.splitlines() if "broken_plugin" in line or "bad" in line]
     assert len(told) == 1 and "OSError: a b" in told[0]
 
+    metrics = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    assert metrics[-1]["loudness"] >= 0
+
     done = wocar(site, "train", "quiet-ppo", "--resume", "--out", out)
     assert done.returncode == 0, done.stderr
-    words = ["audit", out, "--attacks", "none,random", "--eps", "0.1", "--episodes", "2", "--json", str(audit)]
+    words = ["audit", out, "--attacks", "none,shift", "--eps", "0.1", "--episodes", "2", "--json", str(audit)]
     done = wocar(site, *words)
     assert done.returncode == 0, done.stderr
-    assert json.loads(audit.read_text())["env"] == "Line-v0"
+    result = json.loads(audit.read_text())
+    assert result["env"] == "Line-v0" and set(result["attacks"]) == {"none", "shift"}
+    assert result["attacks"]["shift"]["eps"] == 0.1
 
 
 def test_a_plugin_is_listed_and_its_mistakes_are_told(site: Path, tmp_path: Path) -> None:
