@@ -17,12 +17,18 @@ def register_method(method: Method) -> Method:
     return method
 
 
-def find_method(name: str) -> Method:
+def known_method(name: str) -> Method | None:
+    """None for the names that agents from elsewhere came with."""
     if name not in METHODS:
         load_plugins("methods")
-    if name not in METHODS:
+    return METHODS.get(name)
+
+
+def find_method(name: str) -> Method:
+    method = known_method(name)
+    if method is None:
         raise UserError(f"unknown method {name!r}; methods: {', '.join(METHODS)}")
-    return METHODS[name]
+    return method
 
 
 def all_methods() -> list[Method]:
