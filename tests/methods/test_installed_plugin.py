@@ -18,11 +18,9 @@ import gymnasium
 import jax.numpy as jnp
 import numpy as np
 
+from wocar import Method, register_attack, register_method
 from wocar.config_base import NOT_NEGATIVE, ObjectiveConfig
-from wocar.evaluation.attack_registry import register_attack
 from wocar.mechanisms.objective import PolicyObjective
-from wocar.methods.method import Method
-from wocar.methods.registry import register_method
 from wocar.training.ppo import PPOConfig
 
 
