@@ -1,7 +1,6 @@
 """`wocar.load` and `wocar.audit`: what the command line does, for Python."""
 
 import dataclasses
-import json
 import math
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -20,8 +19,9 @@ from wocar.evaluation.audit import AuditObserver
 from wocar.evaluation.audit import audit as run_audit
 from wocar.evaluation.audit_file import AuditFolder, agent_digest
 from wocar.evaluation.suites import BUDGET_STEPS, AuditPlan, attack_plan, suite_plan
+from wocar.files import read_json_lines
 from wocar.methods.attackers import attacker_settings
-from wocar.methods.task_settings import EPS, RAW_EPS
+from wocar.methods.tasks import usual_radius
 from wocar.networks import PixelNormaliser
 from wocar.training.adversary import train_attacker
 from wocar.training.run_folder import load_config, load_run_agent, provenance
@@ -88,8 +88,8 @@ def default_eps(agent: Agent) -> float:
         return agent.meta["eps"]
     if isinstance(agent.normaliser, PixelNormaliser):
         return 1 / 255
-    usual = EPS | RAW_EPS if math.isinf(agent.normaliser.clip) else EPS
-    return usual.get(agent.spec.id.split("-v")[0], 0.1)
+    raw = usual_radius(agent.spec.id, normalised=False) if math.isinf(agent.normaliser.clip) else None
+    return raw or usual_radius(agent.spec.id) or 0.1
 
 
 def train_for_audit(
@@ -119,8 +119,7 @@ def training_return(path: Path) -> float | None:
 
 def returns_of_run(path: Path) -> list[float]:
     """Returns along a run's training, a few dozen means of neighbours."""
-    file = path / "metrics.jsonl"
-    rows = [json.loads(line) for line in file.read_text().splitlines()] if file.is_file() else []
+    rows = read_json_lines(path / "metrics.jsonl")
     returns = [row["return"] for row in rows if row.get("return") is not None]
     if not returns:
         return []

@@ -11,7 +11,7 @@ from wocar.agent import Agent
 from wocar.api import default_eps
 from wocar.evaluation.attack_registry import KINDS
 from wocar.evaluation.suites import SUITES, attack_plan, suite_digest, suite_plan
-from wocar.methods.task_settings import EPS, RAW_EPS
+from wocar.methods.tasks import usual_radius
 from wocar.networks import PixelNormaliser, RunningNormaliser, ScaledNormaliser
 from wocar.types import UserError
 
@@ -84,8 +84,12 @@ def test_mistakes_are_told(make: object, words: str) -> None:
 
 def test_the_usual_radius_is_in_the_units_that_the_agent_sees(fresh_agent: Callable[..., Agent]) -> None:
     agent = fresh_agent("CartPole-v1")
-    assert default_eps(agent) == EPS["CartPole"]
+    assert default_eps(agent) == usual_radius("CartPole-v1") == 0.3
     for raw in (RunningNormaliser.create((4,), math.inf), ScaledNormaliser.identity((4,))):
-        assert default_eps(dataclasses.replace(agent, normaliser=raw)) == RAW_EPS["CartPole"]
+        assert (
+            default_eps(dataclasses.replace(agent, normaliser=raw))
+            == usual_radius("CartPole-v1", normalised=False)
+            == 0.07
+        )
     assert default_eps(dataclasses.replace(agent, normaliser=PixelNormaliser())) == 1 / 255
     assert default_eps(dataclasses.replace(agent, meta={"eps": 0.5})) == 0.5

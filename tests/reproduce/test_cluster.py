@@ -67,7 +67,7 @@ def test_a_node_is_lost_and_the_result_is_complete_and_equal(tmp_path: Path) -> 
 
     here = tmp_path / "here"
     here.mkdir()
-    carry_out(plan(), here, LocalExecutor(here, 2, 1000))
+    carry_out(plan(), here, LocalExecutor(here, 2, 1000, task_process.__name__))
     for task in plan():
         ours, theirs = here / task.folder, there / task.folder
         if task.kind == "train":

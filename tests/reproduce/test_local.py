@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from wocar.cli import task_process
 from wocar.files import write_json
 from wocar.reproduce.local_processes import LocalExecutor
 from wocar.reproduce.scheduler import PlanObserver, TaskOutcome, carry_out
@@ -23,11 +24,12 @@ import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from test_local import page, training
+from wocar.cli import task_process
 from wocar.reproduce.local_processes import LocalExecutor
 from wocar.reproduce.scheduler import carry_out
 tasks = {"pages": lambda: [page(i) for i in range(6)], "training": lambda: [page(0), training()]}[sys.argv[3]]()
 root = Path(sys.argv[2])
-result = carry_out(tasks, root, LocalExecutor(root, 1, 1000))
+result = carry_out(tasks, root, LocalExecutor(root, 1, 1000, task_process.__name__))
 sys.exit(len(result.failed))
 """
 
@@ -81,7 +83,7 @@ def test_a_failure_is_named_and_retried_and_the_rest_completes(root: Path) -> No
     bad = page(1, source="nothing.json")
     tasks = [page(0), bad, page(2, bad), page(3, page(0))]
     told = Listener()
-    result = carry_out(tasks, root, LocalExecutor(root, 2, 1000), told)
+    result = carry_out(tasks, root, LocalExecutor(root, 2, 1000, task_process.__name__), told)
     assert {task.title for task in result.done} == {"page 0", "page 3"}
     assert list(result.failed) == ["page 1"] and "there is no nothing.json" in result.failed["page 1"]
     assert result.left_out == ["page 2"]
@@ -90,15 +92,15 @@ def test_a_failure_is_named_and_retried_and_the_rest_completes(root: Path) -> No
     assert TaskFolder(root / bad.folder).failed == result.failed["page 1"]
 
     told, start = Listener(), time.monotonic()
-    again = carry_out(tasks[:1] + tasks[3:], root, LocalExecutor(root, 2, 1000), told)
+    again = carry_out(tasks[:1] + tasks[3:], root, LocalExecutor(root, 2, 1000, task_process.__name__), told)
     assert told.words == ["found 2 of 2"] and again.run == 0 and time.monotonic() - start < 1
 
 
 def test_a_fresh_process_for_each_task_and_one_that_dies(root: Path) -> None:
-    result = carry_out([page(0), page(1)], root, LocalExecutor(root, 1, 1))
+    result = carry_out([page(0), page(1)], root, LocalExecutor(root, 1, 1, task_process.__name__))
     assert result.run == 2 and not result.failed
 
-    executor = LocalExecutor(root, 1, 1000)
+    executor = LocalExecutor(root, 1, 1000, task_process.__name__)
     executor.start(task := page(2))
     TaskFolder(root / task.folder).path.mkdir(parents=True)
     os.kill(executor.workers[0].process.pid, signal.SIGKILL)

@@ -7,7 +7,7 @@ import pytest
 from wocar.cli.options import parse
 from wocar.cli.reproduce_command import main
 from wocar.cli.train_command import _default
-from wocar.methods import presets
+from wocar.methods.registry import METHODS, find_method
 from wocar.reproduce import plan as plans
 from wocar.reproduce.paper_numbers import ABOUT
 from wocar.reproduce.plan import Plan, TableRow
@@ -36,7 +36,7 @@ def test_every_plan_is_in_order_and_its_trainings_are_understood(target: str, sc
         alike = (method, *options[6:-2]) if row else ()
         if row and alike not in understood:
             understood.add(alike)
-            config = parse(RunConfig, options, "train", "", default=_default(method, options))
+            config = parse(RunConfig, options, "train", "", default=_default(find_method(method), options))
             config.check()
             assert config.keep_checkpoints and str(config.out) == f"{task.folder}/run"
             if target in ("fig-curves", "fig-worst-value"):
@@ -81,7 +81,7 @@ def _rows(plan: Plan) -> list[tuple[Task, TableRow]]:
 
 
 def test_a_method_that_is_not_there_is_named_and_joins_when_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(presets.METHODS, "sa-ppo")
+    monkeypatch.delitem(METHODS, "sa-ppo")
     plans.lacking.cache_clear()
     plan = make_plan("table-mujoco", "smoke")
     assert TableRow("sa-ppo", "Hopper-v4") in [missing.row for missing in plan.missing]

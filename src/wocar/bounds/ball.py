@@ -1,4 +1,4 @@
-"""B_eps(s): the states an attacker can show in the place of s."""
+"""B_eps(s): the states an attacker can show instead of s."""
 
 from collections.abc import Callable
 from functools import partial
@@ -30,7 +30,7 @@ class Ball(eqx.Module):
 
     @classmethod
     def within(cls, limits: Limits, eps: float | Array, norm: Norm = "linf") -> "Ball":
-        """Cut to what an observation can be."""
+        """Clipped to the limits of observations."""
         return cls(eps, norm, *(limits or (None, None)))
 
     def scaled(self, factor: float | Array) -> "Ball":
@@ -66,7 +66,7 @@ class Ball(eqx.Module):
         return self._cut(center + self.radius(center) * length * _on_sphere(key_direction, center))
 
     def sample_extreme(self, key: jax.Array, center: Array) -> Array:
-        """One point per state as far out as it gets: a random corner (l_inf), a random point of the sphere (l_2)."""
+        """One point per state on the boundary: a random corner (l_inf), a random point of the sphere (l_2)."""
         if self.norm == "linf":
             return jnp.where(jax.random.bernoulli(key, shape=center.shape), *self.interval(center))
         return self._cut(center + self.radius(center) * _on_sphere(key, center))
@@ -88,7 +88,7 @@ def _on_sphere(key: jax.Array, like: Array) -> Array:
 
 
 def for_each_state(bound: Callable[[Ball, Array], Interval], ball: Ball, center: Array, at_once: int = 0) -> Interval:
-    """`bound(ball, state)`, which speaks of one state, for a batch of them, `at_once` at a time (0: all)."""
+    """`bound(ball, state)`, a function of one state, for a batch of states, `at_once` at a time (0: all)."""
     eps = jnp.broadcast_to(ball.eps, center.shape[:1])
 
     def around_one(eps_and_state: tuple[Array, Array]) -> Interval:

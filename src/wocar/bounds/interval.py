@@ -1,4 +1,4 @@
-"""From outside, layer by layer: interval bound propagation (App. C.1)."""
+"""Interval bound propagation (App. C.1)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -31,7 +31,7 @@ def step(layer: Any, box: Interval) -> Interval:
 
 
 def first_step(layer: Any, ball: Ball, state: Array) -> Interval:
-    """Bounds of a layer that sees the ball itself: for l_2 each output reaches as far as its weights are long."""
+    """Bounds of the first layer over the ball: for l_2 an output's radius is eps times the norm of its weights."""
     box = step(layer, ball.interval(state))
     reuses_pixels = getattr(layer, "padding_mode", "ZEROS") != "ZEROS"
     if ball.norm == "linf" or RULES[kind(layer)] is not _weighted or reuses_pixels:
@@ -41,13 +41,13 @@ def first_step(layer: Any, ball: Ball, state: Array) -> Interval:
 
 
 def intersect(one: Interval, other: Interval) -> Interval:
-    """What both hold; where rounding has left nothing, a point."""
+    """The intersection of two bounds; where rounding has left it empty, a point."""
     lower = jnp.maximum(one.lower, other.lower)
     return Interval(lower, jnp.maximum(jnp.minimum(one.upper, other.upper), lower))
 
 
 def kind(layer: Any) -> Any:
-    """What the tables of rules are keyed by: a layer's class, or the function inside a `Lambda`."""
+    """The key of a layer in the tables of rules: its class, or the function inside a `Lambda`."""
     key = layer.fn if isinstance(layer, nn.Lambda) else nn.Conv2d if isinstance(layer, nn.Conv2d) else type(layer)
     if key not in RULES:
         raise TypeError(f"no bounds for layer {layer!r}: known are {', '.join(known.__name__ for known in RULES)}")
@@ -61,7 +61,7 @@ def _weighted(layer: Any, box: Interval) -> Interval:
 
 
 def _apply(layer: Any, x: Array) -> Array:
-    """Convolutions here by XLA: those by patches (networks/convolution.py) take longer in bounds."""
+    """Convolutions by XLA: those from patches (networks/convolution.py) are slower in bounds."""
     return nn.Conv2d.__call__(layer, x) if isinstance(layer, nn.Conv2d) else layer(x)
 
 

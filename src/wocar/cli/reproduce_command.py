@@ -75,7 +75,7 @@ def main(argv: list[str]) -> int:
 
 def _executor(options: ReproduceOptions, plan: Plan, jobs: int) -> Executor:
     if options.ray is None:
-        return LocalExecutor(options.out, jobs, plan.scale.tasks_each)
+        return LocalExecutor(options.out, jobs, plan.scale.tasks_each, task_process.__name__)
     from wocar.reproduce.ray_cluster import RayExecutor
 
     address = None if options.ray == "local" else options.ray

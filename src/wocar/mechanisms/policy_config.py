@@ -1,18 +1,19 @@
 """Settings of the robust objectives; on the command line each field is an option."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
 
 from wocar.bounds import Ball, BoundMethod
+from wocar.config_base import COUNT, NOT_NEGATIVE, SHARE, AlgorithmConfig, ObjectiveConfig
 from wocar.schedules import Schedule, ScheduleKind
-from wocar.types import Limits
+from wocar.types import EnvSpec, Limits
 
 
 @dataclass(frozen=True)
-class GrowingBall:
+class GrowingBall(ObjectiveConfig):
     eps: float = 0.1
     """Radius of the ball in which observations (after the normaliser) may be moved."""
     eps_begin: float = 0.0
@@ -22,13 +23,15 @@ class GrowingBall:
     eps_schedule: ScheduleKind = "linear"
     norm: Literal["linf", "l2"] = "linf"
 
+    ranges = NOT_NEGATIVE.of("eps") | SHARE.of("eps_begin eps_end")
+
     def ball(self, progress: jax.Array, limits: Limits = None) -> Ball:
         eps = Schedule(self.eps, self.eps_schedule, self.eps_begin, self.eps_end)(progress)
         return Ball.within(limits, eps, self.norm)
 
 
 @dataclass(frozen=True)
-class RobustConfig:
+class RobustConfig(ObjectiveConfig, kind="state-adversarial"):
     eps: float = 0.075
     """Radius of the ball in which observations (after the normaliser) may be moved."""
     eps_ramp: float = 0.75
@@ -46,13 +49,20 @@ class RobustConfig:
     reg_std: bool = False
     """Let the regulariser move a Gaussian's σ too (as published): it then buys distance by noise."""
 
+    ranges = COUNT.of("reg_steps") | NOT_NEGATIVE.of("eps kappa_reg") | SHARE.of("eps_ramp")
+
+    def build(self, spec: EnvSpec, algorithm: AlgorithmConfig) -> Any:
+        from wocar.mechanisms.state_adversarial import StateAdversarial
+
+        return StateAdversarial(self, spec.limits)
+
     def ball(self, progress: jax.Array, limits: Limits = None) -> Ball:
         eps = Schedule(self.eps, "linear", 0.0, self.eps_ramp)(progress)
         return Ball.within(limits, eps, self.norm)
 
 
 @dataclass(frozen=True)
-class WocarConfig(RobustConfig):
+class WocarConfig(RobustConfig, kind="wocar"):
     bounds: BoundMethod = "crown"
     """How the actions an attacker can cause are found; pgd looks from inside and may miss some."""
     bound_eps: float | None = None
@@ -75,6 +85,17 @@ class WocarConfig(RobustConfig):
     search_steps: int = 10
     """Descent steps to the worst action."""
 
+    ranges = (
+        COUNT.of("critic_epochs critic_minibatches search_steps")
+        | NOT_NEGATIVE.of("kappa_wst critic_lr")
+        | SHARE.of("critic_tau")
+    )
+
+    def build(self, spec: EnvSpec, algorithm: AlgorithmConfig) -> Any:
+        from wocar.mechanisms.wocar import Wocar
+
+        return Wocar(self, spec.actions, algorithm.gamma, spec.limits)
+
     def set_ball(self, progress: jax.Array, limits: Limits = None) -> Ball:
         """The ball of the action sets: the scheduled one, unless a radius of its own was given."""
         if self.bound_eps is None:
@@ -83,9 +104,16 @@ class WocarConfig(RobustConfig):
 
 
 @dataclass(frozen=True)
-class RadialConfig(GrowingBall):
+class RadialConfig(GrowingBall, kind="radial"):
     eps: float = 0.075
     eps_begin: float = 0.25
     eps_schedule: ScheduleKind = "exponential"
     radial_weight: float = 0.5
     """Share of the loss at the least favourable policy within the bounds; the rest is PPO's own."""
+
+    ranges = SHARE.of("radial_weight")
+
+    def build(self, spec: EnvSpec, algorithm: Any) -> Any:
+        from wocar.mechanisms.radial import Radial
+
+        return Radial(self, algorithm.clip_range)

@@ -12,7 +12,8 @@ import jax
 
 from wocar.envs import env_spec
 from wocar.files import write_json
-from wocar.methods.presets import METHODS, default_config, make_algorithm
+from wocar.methods.presets import default_config, make_algorithm
+from wocar.methods.registry import METHODS
 from wocar.reproduce.durations import audit_seconds, estimate_seconds, train_seconds
 from wocar.reproduce.scales import Scale, discrete, eps_of, game
 from wocar.reproduce.tasks import Task

@@ -1,9 +1,8 @@
 """How large a reproduction is: the paper's own size, an evening on two cores, or seconds for a test."""
 
 from dataclasses import dataclass
-from fractions import Fraction
 
-from wocar.methods.presets import EPS
+from wocar.methods.tasks import kind_of, sweep_radii, table_radii
 
 HOPPER, WALKER, CHEETAH, ANT = "Hopper-v4", "Walker2d-v4", "HalfCheetah-v4", "Ant-v4"
 MUJOCO = (HOPPER, WALKER, CHEETAH, ANT)
@@ -14,9 +13,6 @@ STAND_IN = "GoHomeDiscrete-v0"
 FEW = ("ppo", "sa-ppo", "atla-ppo", "wocar-ppo", "a2c", "wocar-a2c", "dqn", "wocar-dqn")
 MUJOCO_ATTACKS = "none,random,maxdiff,robust-sarsa,sa-rl,pa-ad"
 ATARI_ATTACKS = "none,pgd-10,minbest,pa-ad"
-ATARI_EPS = tuple(float(Fraction(n, 255)) for n in (1, 3))
-SWEEPS = {HOPPER: (0.05, 0.075, 0.1, 0.15, 0.2), WALKER: (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)}
-"""Radii of fig:eps."""
 
 
 @dataclass(frozen=True)
@@ -73,14 +69,14 @@ class Scale:
         return self.train_steps("wocar-ppo", env) * (2 if "atla" in method and self.steps <= 1 else 1)
 
     def sweep_radii(self, env: str) -> tuple[float, ...]:
-        radii = SWEEPS.get(env) or tuple(round(share * eps_of(env)[0], 4) for share in (0.5, 1.0, 1.5, 2.0, 3.0))
+        radii = sweep_radii(env)
         step = (len(radii) - 1) / max(self.radii - 1, 1)
         return tuple(radii[round(i * step)] for i in range(min(self.radii, len(radii))))
 
 
 def game(env: str) -> bool:
     """Whether it is one of Atari's."""
-    return env.split("-")[0] in {known.split("-")[0] for known in ATARI}
+    return kind_of(env) == "game"
 
 
 def discrete(env: str) -> bool:
@@ -100,9 +96,7 @@ def paper_steps(method: str, env: str) -> int:
 
 def eps_of(env: str) -> tuple[float, ...]:
     """The radii at which the paper's tables attack."""
-    if game(env):
-        return ATARI_EPS
-    return (EPS.get(env.split("-v")[0], 0.1),)
+    return table_radii(env)
 
 
 def _learned(attacks: str, budget: int) -> tuple[str, ...]:

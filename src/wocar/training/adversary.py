@@ -30,7 +30,7 @@ def train_adversary(config: RunConfig, victim: Agent, lessons: Examples | None =
     if attack is None or not isinstance(ppo, PPOConfig):
         raise ValueError(f"{config.method} is not the configuration of an adversary trained by PPO")
     config = dataclasses.replace(config, attack=dataclasses.replace(attack, victim_digest=digest(victim)))
-    actor = make_actor(config.method, **_actor_settings(attack))
+    actor = make_actor(attack.kind, **_actor_settings(attack))
     if getattr(attack, "actor", None) == "target" and not victim.spec.actions.discrete:
         raise UserError(f"--actor target needs discrete actions; those of {victim.spec.id} are continuous")
     ball = Ball.within(victim.normaliser.limits, attack.eps, attack.norm)

@@ -6,9 +6,12 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
+from wocar.config_base import COUNT, NOT_NEGATIVE, POSITIVE, ConfigBase
+from wocar.types import EnvSpec, UserError
+
 
 @dataclass(frozen=True)
-class AttackConfig:
+class AttackConfig(ConfigBase, kind="sa-rl"):
     """An adversary in training, and whom it attacks."""
 
     victim: Path
@@ -19,15 +22,32 @@ class AttackConfig:
     victim_digest: Annotated[str, tyro.conf.Suppress] = ""
     """Checksum of the victim: a run goes on against the one it began with."""
 
+    ranges = NOT_NEGATIVE.of("eps")
+
+    def check(self, run: Any) -> None:
+        if run.algorithm.normalise_obs:
+            raise UserError("--normalise-obs is not for attackers: they see what the victim's normaliser gives")
+
+    @staticmethod
+    def for_victim(spec: EnvSpec) -> dict[str, Any]:
+        """Settings that follow from the victim's environment."""
+        return {}
+
 
 @dataclass(frozen=True)
-class DirectorConfig(AttackConfig):
+class DirectorConfig(AttackConfig, kind="pa-ad"):
     """PA-AD's: the adversary directs, a gradient of the victim acts."""
 
     actor: Literal["sign", "pgd", "target"] = "sign"
     """How the director's word becomes a perturbation: one step or PGD along its direction, PGD to its target action."""
     pgd_steps: int = 30
     """Steps of PGD, eps / 10 each."""
+
+    ranges = COUNT.of("pgd_steps")
+
+    @staticmethod
+    def for_victim(spec: EnvSpec) -> dict[str, Any]:
+        return {"actor": "target"} if spec.actions.discrete else {}
 
 
 def attack_meta(kind: str, attack: AttackConfig) -> dict[str, Any]:
@@ -36,7 +56,7 @@ def attack_meta(kind: str, attack: AttackConfig) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class AdversaryConfig:
+class AdversaryConfig(ConfigBase, kind="adversary"):
     """An adversary that learns beside the agent and attacks it meanwhile. All else is as the agent's."""
 
     adversary_kind: Annotated[Literal["sa-rl", "pa-ad"], tyro.conf.Suppress] = "sa-rl"
@@ -47,6 +67,10 @@ class AdversaryConfig:
     adversary_value_lr: float = 1e-4
     adversary_ent_coef: float = 0.0
     adversary_clip_range: float = 0.2
+
+    ranges = POSITIVE.of("adversary_clip_range") | NOT_NEGATIVE.of(
+        "adversary_eps adversary_policy_lr adversary_value_lr adversary_ent_coef"
+    )
 
 
 ATTACKS: dict[str, Any] = {"sa-rl": AttackConfig, "pa-ad": DirectorConfig}

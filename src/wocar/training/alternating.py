@@ -105,13 +105,14 @@ class _Attacked(OnPolicy):
 def adversary_run(config: RunConfig, adversary: AdversaryConfig) -> RunConfig:
     """The adversary's half as a training of its own: its learning rates, as many iterations."""
     names = ("policy_lr", "value_lr", "ent_coef", "clip_range")
-    own = {name: getattr(adversary, f"adversary_{name}") for name in names if hasattr(config.algorithm, name)}
+    own: dict[str, Any] = {n: getattr(adversary, f"adversary_{n}") for n in names if hasattr(config.algorithm, n)}
+    own["normalise_obs"] = False
     kind = adversary.adversary_kind
     return dataclasses.replace(
         config,
         method=kind,
         steps=config.iterations * config.rollout_steps,
-        algorithm=dataclasses.replace(config.algorithm, **own, normalise_obs=False),
+        algorithm=dataclasses.replace(config.algorithm, **own),
         robust=None,
         attack=ATTACKS[kind](Path("agent"), adversary.adversary_eps, adversary.adversary_norm),
         adversary=None,

@@ -90,10 +90,10 @@ class _Run:
         meta |= {"steps": self.iteration * config.batch_steps, **agent.meta}
         if config.adversary is not None:
             meta["eps"] = config.adversary.adversary_eps
-        if config.robust is not None:
+        if config.robust is not None and hasattr(config.robust, "eps"):
             meta["eps"] = config.robust.eps
         if config.attack is not None:
-            meta |= attack_meta(config.method, config.attack)
+            meta |= attack_meta(config.attack.kind, config.attack)
         agent.meta = meta
         return agent
 

@@ -6,14 +6,16 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from wocar.config_base import COUNT
+from wocar.mechanisms.objective import Objective, Vanilla
 from wocar.networks import HeldPolicy, LSTMState, Moments, RecurrentCritic, RecurrentNetwork, RecurrentPolicy
 from wocar.training.learner import Learner, assemble_batch, flatten, vector_size
 from wocar.training.ppo import PPO, PPOConfig
-from wocar.types import Batch, EnvSpec, Transitions
+from wocar.types import Batch, EnvSpec, Transitions, UserError
 
 
 @dataclass(frozen=True)
-class RecurrentPPOConfig(PPOConfig):
+class RecurrentPPOConfig(PPOConfig, kind="recurrent-ppo"):
     policy_lr: float = 1e-3
     value_lr: float = 1e-2
     minibatches: int = 1
@@ -22,6 +24,17 @@ class RecurrentPPOConfig(PPOConfig):
     """Units of the LSTM, and of the linear layer before it."""
     chunk: int = 100
     """Steps over which gradients flow back; the state itself is carried on."""
+
+    ranges = COUNT.of("chunk")
+
+    def build(self, objective: Objective | None) -> "RecurrentPPO":
+        return RecurrentPPO(self, Vanilla() if objective is None else objective)
+
+    def check(self, run: Any) -> None:
+        if getattr(run.robust, "critic_replay", 0):
+            raise UserError("--critic-replay is not for an LSTM: what it remembered then is not kept")
+        if len(self.hidden) != 1:
+            raise UserError(f"--hidden must be one number for an LSTM, not {self.hidden}")
 
     @property
     def block(self) -> int:
