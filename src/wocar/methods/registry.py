@@ -9,6 +9,7 @@ from wocar.training.adversary_config import AttackConfig, DirectorConfig
 from wocar.training.dqn import DQNConfig
 from wocar.training.ppo import PPOConfig
 from wocar.training.recurrent_ppo import RecurrentPPOConfig
+from wocar.training.sac import SACConfig
 from wocar.types import UserError
 
 METHODS: dict[str, Method] = {}
@@ -115,6 +116,7 @@ for entry in (
         rank=4,
         cost=1.5,
     ),
+    Method("sac", "SAC", "soft actor-critic, for continuous actions", SACConfig),
     Method("dqn", "DQN", "deep Q-learning, for discrete actions and pixels", DQNConfig, presets=WITH_SMALL),
     Method(
         name="sa-dqn",

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from wocar.networks.layers import ACTIVATIONS, forward, linear, mlp, uniform_weights
+from wocar.types import Array
 
 LOG_STD_MIN, LOG_STD_MAX = -20.0, 2.0
 
@@ -38,7 +39,7 @@ class SquashedPolicy(eqx.Module):
 
 
 class SquashedGaussianPolicy(eqx.Module):
-    """SAC's actor: a = tanh(u), u ~ N(mu(s), diag sigma(s)^2), scaled to the action range; its mode is that of tanh(mu).
+    """SAC's actor: tanh(u) scaled to the action range, u ~ N(mu(s), diag sigma(s)^2); its mode is at tanh(mu).
 
     The body's outputs are mu and log sigma, one after the other.
     """
@@ -50,7 +51,7 @@ class SquashedGaussianPolicy(eqx.Module):
     stochastic: ClassVar[bool] = True
 
     @classmethod
-    def create(cls, obs_size: int, low: jax.Array, high: jax.Array, key: jax.Array, hidden: tuple[int, ...]) -> Self:
+    def create(cls, obs_size: int, low: Array, high: Array, key: jax.Array, hidden: tuple[int, ...]) -> Self:
         body = uniform_weights(mlp([obs_size, *hidden, 2 * len(low)], key, activation="relu"), key)
         return cls(body, jnp.asarray(low, jnp.float32), jnp.asarray(high, jnp.float32))
 

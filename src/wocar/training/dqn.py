@@ -14,7 +14,7 @@ from wocar.config_base import COUNT, NOT_NEGATIVE, POSITIVE, SHARE, AlgorithmCon
 from wocar.mechanisms.objective import Info
 from wocar.mechanisms.q_objective import QBatch, QNet, QObjective, VanillaQ
 from wocar.networks import SMALL_CNN, DiscreteCritic, GreedyPolicy, cnn, linear, mlp, uniform_weights
-from wocar.training.learner import apply_gradient
+from wocar.training.learner import apply_gradient, check_replay
 from wocar.types import Array, EnvSpec, UserError
 
 
@@ -81,11 +81,7 @@ class DQNConfig(AlgorithmConfig, kind="dqn"):
         return DQN(self, VanillaQ() if objective is None else objective)
 
     def check(self, run: Any) -> None:
-        if run.batch_steps % self.train_freq:
-            raise UserError(f"--train-freq must divide n_envs * n_steps = {run.batch_steps}, not be {self.train_freq}")
-        least = self.n_envs * (self.n_step + 10)
-        if self.buffer_size < least:
-            raise UserError(f"--buffer-size must be at least {least} here, not {self.buffer_size}")
+        check_replay(self, run)
 
     @property
     def updates(self) -> int:

@@ -133,3 +133,12 @@ def minibatches(batch: Batch, key: jax.Array, count: int, block: int = 1) -> Bat
         return x.reshape(blocks, block, *x.shape[1:])[order].reshape(count, -1, *x.shape[1:])
 
     return jax.tree.map(cut, batch)
+
+
+def check_replay(config: Any, run: Any) -> None:
+    """A UserError where the settings of a replay do not fit together."""
+    if run.batch_steps % config.train_freq:
+        raise UserError(f"--train-freq must divide n_envs * n_steps = {run.batch_steps}, not be {config.train_freq}")
+    least = config.n_envs * (config.n_step + 10)
+    if config.buffer_size < least:
+        raise UserError(f"--buffer-size must be at least {least} here, not {config.buffer_size}")

@@ -8,15 +8,16 @@ import jax
 import jax.numpy as jnp
 import optax
 
+from wocar.config_base import COUNT, NOT_NEGATIVE, POSITIVE, SHARE, AlgorithmConfig
 from wocar.mechanisms.objective import Info
-from wocar.mechanisms.sac_objective import Critics, SACBatch, SACObjective
+from wocar.mechanisms.sac_objective import Critics, SACBatch, SACObjective, VanillaSAC
 from wocar.networks import ActionCritic, SquashedGaussianPolicy, mlp, uniform_weights
-from wocar.training.learner import apply_gradient, vector_size
+from wocar.training.learner import apply_gradient, check_replay, vector_size
 from wocar.types import Array, EnvSpec, UserError
 
 
 @dataclass(frozen=True)
-class SACConfig:
+class SACConfig(AlgorithmConfig, kind="sac"):
     n_envs: int = 16
     """Environments stepped together."""
     n_steps: int = 1
@@ -47,6 +48,22 @@ class SACConfig:
     """How much of that preference the loss's weights take back at first; at the end all."""
     hidden: tuple[int, ...] = (256, 256)
     normalise_obs: bool = True
+    """By their running mean and deviation."""
+    normalise_steps: int = 100_000
+    """Steps after which these statistics stay as they are: values in the replay then keep their meaning."""
+
+    ranges = (
+        COUNT.of("n_envs n_steps train_freq batch_size buffer_size n_step")
+        | POSITIVE.of("init_temperature huber_delta")
+        | NOT_NEGATIVE.of("learning_rate learning_starts normalise_steps")
+        | SHARE.of("gamma tau per_alpha per_beta")
+    )
+
+    def build(self, objective: SACObjective | None) -> "SAC":
+        return SAC(self, VanillaSAC() if objective is None else objective)
+
+    def check(self, run: Any) -> None:
+        check_replay(self, run)
 
     @property
     def updates(self) -> int:
@@ -83,8 +100,11 @@ class SAC:
             [create_critic(size, actions.size, k, cfg.hidden) for k in self._extra_keys(keys[3])]
         )
         log_alpha = jnp.log(jnp.float32(cfg.init_temperature))
-        opts = [self._adam.init(eqx.filter(x, eqx.is_array)) for x in (policy, critics, log_alpha)]
-        return SACLearner(policy, critics, jax.tree.map(_copy, critics), log_alpha, *opts, extra)
+        policy_opt, critics_opt, alpha_opt = (
+            self._adam.init(eqx.filter(x, eqx.is_array)) for x in (policy, critics, log_alpha)
+        )
+        target = jax.tree.map(_copy, critics)
+        return SACLearner(policy, critics, target, log_alpha, policy_opt, critics_opt, alpha_opt, extra)
 
     def _extra_keys(self, key: jax.Array) -> list[jax.Array]:
         count = self.objective.critics
