@@ -109,11 +109,18 @@ class Victim(Protocol):
     ) -> tuple[np.ndarray, Any]: ...
 
 
+class Memory(NamedTuple):
+    """States of recurrent networks, one row per environment or per step; empty for networks without memory."""
+
+    policy: Any = ()
+    value: Any = ()
+
+
 class Batch(NamedTuple):
     """Transitions flattened to (N, ...) with what the frozen policy and value say of them.
 
     Rewards, values, advantages and returns are in units of the normalised reward. Steps of an environment lie one after
-    the other; `last` marks those after which a trajectory does not go on here. `notes` are an objective's own.
+    the other; `last` marks those after which a trajectory does not go on here.
     """
 
     obs: Array
@@ -126,4 +133,7 @@ class Batch(NamedTuple):
     value: Array
     advantage: Array
     returns: Array
-    notes: dict[str, Array] = {}  # noqa: RUF012
+    reward_scale: Array = 1.0
+    """What the rewards were divided by, (N,)."""
+    memory: Memory = Memory()
+    """Before each step."""

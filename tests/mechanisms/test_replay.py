@@ -22,7 +22,7 @@ def batch(first: int, n: int, scale: float) -> Batch:
         value=nothing,
         advantage=nothing,
         returns=nothing,
-        notes={"reward_scale": jnp.full(n, scale)},
+        reward_scale=jnp.full(n, scale),
     )
 
 

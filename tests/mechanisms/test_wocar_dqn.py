@@ -13,10 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wocar.bounds import Ball, network_bounds
+from wocar.config_base import configured
+from wocar.mechanisms.objective import BaseLoss
 from wocar.mechanisms.q_config import WocarQConfig
-from wocar.mechanisms.q_objective import QBatch, QNet, StateAdversarialQ, StepOutcome
+from wocar.mechanisms.q_objective import ActionValues, QBatch, QNet, StateAdversarialQ, StepOutcome
 from wocar.mechanisms.q_reg import hinge, margin, margin_bound
 from wocar.mechanisms.wocar_dqn import WocarQ, WocarQState
+from wocar.mechanisms.worst_value import taken
 from wocar.methods.presets import default_config, make_algorithm
 from wocar.networks import DiscreteCritic, GreedyPolicy, cnn, linear, mlp
 from wocar.training.dqn import DQN
@@ -28,6 +31,8 @@ SPECS = {
     "pixels": EnvSpec("toy", (1, 36, 36), ActionSpace(3)),
 }
 LATE = jnp.float32(0.9)
+KEY = jax.random.key(0)
+NO_LOSS = BaseLoss(jnp.zeros(()), {})
 
 
 def config(method: str, **robust: Any) -> RunConfig:
@@ -37,7 +42,7 @@ def config(method: str, **robust: Any) -> RunConfig:
     if base.robust is None:
         return dataclasses.replace(base, algorithm=algorithm)
     settings = {"reg_steps": 2, "eps": 0.3, "kappa_reg": 0.5, **robust}
-    return dataclasses.replace(base, algorithm=algorithm, robust=dataclasses.replace(base.robust, **settings))
+    return dataclasses.replace(base, algorithm=algorithm, robust=configured(base.robust, **settings))
 
 
 def make_batch(spec: EnvSpec, n: int = 16) -> QBatch:
@@ -121,8 +126,8 @@ class Recorder:
     def __init__(self) -> None:
         self.wanted: list[np.ndarray] = []
 
-    def next_value(self, online: jax.Array, target: jax.Array) -> jax.Array:
-        return jnp.take_along_axis(target, jnp.argmax(online, axis=-1)[:, None], axis=-1)[:, 0]
+    def next_value(self, values: ActionValues) -> jax.Array:
+        return taken(values.target, jnp.argmax(values.online, axis=-1))
 
     def descend(self, net: QNet, batch: QBatch, wanted: jax.Array) -> tuple[QNet, jax.Array]:
         self.wanted.append(np.asarray(wanted))
@@ -147,10 +152,10 @@ def doors(**switch: Any) -> list[np.ndarray]:
     nets = [DiscreteCritic(mlp([4, 8, 8, 3], jax.random.key(k), activation="relu")) for k in range(5)]
     extra = WocarQState(QNet(nets[0], nets[1], ()), QNet(nets[2], nets[3], ()))
     policy, objective = GreedyPolicy(nets[4].network), WocarQ(settings, spec.actions)
-    _, noted, _ = objective.fit(extra, policy, batch, base, LATE)
-    mixed = objective.action_values(extra, QNet(nets[4], None, ()), batch.next_obs, LATE)
-    penalty = objective.penalty(policy, noted, jax.random.key(0), LATE)
-    return [np.asarray(x) for x in (*base.wanted, *mixed, penalty)]
+    _, notes, _ = objective.evaluate(extra, policy, batch, base, KEY, LATE)
+    mixed = objective.improve(QNet(nets[4], None, ()).values(batch.next_obs), batch, notes, LATE)
+    loss, _ = objective.loss(NO_LOSS, policy, batch, notes, KEY, LATE)
+    return [np.asarray(x) for x in (*base.wanted, *mixed, loss)]
 
 
 @pytest.mark.parametrize(
@@ -179,12 +184,12 @@ def test_every_switch_changes_the_result(switch: dict[str, Any]) -> None:
 
 def test_algorithm_2_by_hand() -> None:
     """At s' = 0.5 with eps 0.1, Q_r = (1 + s, 2 - s, 0): the attacker can cause actions 0 and 1, never 2."""
-    settings = WocarQConfig(eps=0.1, eps_end=0.5, kappa_wst=0.4, kappa_schedule="constant")
+    settings = configured(WocarQConfig, eps=0.1, eps_end=0.5, kappa_wst=0.4, kappa_schedule="constant")
     extra = WocarQState(natural=net([3, 1, 2], [5, 6, 7]), worst=net([2, 1, -9], [10, 20, 30]))
     policy = GreedyPolicy(table([1, 2, 0], [1, -1, 0]).network)
     batch = QBatch(*(np.array(x, np.float32) for x in ([[0.0]] * 2, [0, 1], [1, 1], [[0.5]] * 2, [0.9, 0], [1, 1])))
     base, objective = Recorder(), WocarQ(settings, ActionSpace(3))
-    _, noted, info = objective.fit(extra, policy, batch, base, LATE)
+    _, notes, info = objective.evaluate(extra, policy, batch, base, KEY, LATE)
     natural, worst = base.wanted
     # natural: the online Q_v chooses 0, its target says 5; terminal: the reward alone
     np.testing.assert_allclose(natural, [1 + 0.9 * 5, 1])
@@ -192,20 +197,21 @@ def test_algorithm_2_by_hand() -> None:
     np.testing.assert_allclose(worst, [1 + 0.9 * 20, 1])
     assert info["set_size"] == 2
     # w(s) = 3 - 1 in every state, so 1 after division by the mean
-    np.testing.assert_allclose(noted.notes["importance"], [1, 1], rtol=1e-6)
-    online, target = objective.action_values(extra, net([0, 0, 0], [0, 0, 0]), batch.next_obs, LATE)
+    np.testing.assert_allclose(notes.reg.importance, [1, 1], rtol=1e-6)
+    own = net([0, 0, 0], [0, 0, 0]).values(batch.next_obs)
+    online, target = objective.improve(own, batch, notes, LATE)
     np.testing.assert_allclose(online[0], [0.6 * 3 + 0.4 * 2, 0.6 * 1 + 0.4 * 1, 0.6 * 2 - 0.4 * 9], rtol=1e-6)
     np.testing.assert_allclose(target[0], [0.6 * 5 + 0.4 * 10, 0.6 * 6 + 0.4 * 20, 0.6 * 7 + 0.4 * 30], rtol=1e-6)
 
 
 def test_several_steps_are_not_for_the_worst_critic() -> None:
-    settings = WocarQConfig(eps=0.1, eps_end=0.5)
+    settings = configured(WocarQConfig, eps=0.1, eps_end=0.5)
     extra = WocarQState(natural=net([3, 1, 2], [5, 6, 7]), worst=net([2, 1, -9], [10, 20, 30]))
     policy = GreedyPolicy(table([1, 2, 0], [1, -1, 0]).network)
     one = QBatch(*(np.array(x, np.float32) for x in ([[0.0]], [0], [1], [[0.5]], [0.9], [1])))
     later = StepOutcome(*(np.array(x, np.float32) for x in ([2.5], [[0.7]], [0.7])))
     base = Recorder()
-    WocarQ(settings, ActionSpace(3)).fit(extra, policy, one._replace(later=later), base, LATE)
+    WocarQ(settings, ActionSpace(3)).evaluate(extra, policy, one._replace(later=later), base, KEY, LATE)
     np.testing.assert_allclose(base.wanted, [[2.5 + 0.7 * 5], [1 + 0.9 * 20]])
 
 
@@ -216,9 +222,9 @@ def test_the_regulariser_keeps_the_action_of_the_values_or_its_own() -> None:
     batch = QBatch(*(np.array(x, np.float32) for x in ([[0.0]], [0], [0], [[0.5]], [0.9], [1])))
 
     def penalty(**settings: Any) -> float:
-        objective = WocarQ(WocarQConfig(kappa_reg=1.0, importance=False, **settings), ActionSpace(3))
-        _, noted, _ = objective.fit(extra, policy, batch, Recorder(), LATE)
-        return float(objective.penalty(policy, noted, jax.random.key(0), LATE))
+        objective = WocarQ(configured(WocarQConfig, kappa_reg=1.0, importance=False, **settings), ActionSpace(3))
+        _, notes, _ = objective.evaluate(extra, policy, batch, Recorder(), KEY, LATE)
+        return float(objective.loss(NO_LOSS, policy, batch, notes, KEY, LATE)[0])
 
     assert penalty() == pytest.approx(1 - 2)
     assert penalty(reg_reference="values", kappa_wst=0.4, kappa_schedule="constant") == pytest.approx(1 - 2)
@@ -230,10 +236,10 @@ def test_the_worst_target_follows_the_scheduled_radius() -> None:
     policy = GreedyPolicy(table([1, 2, 0], [1, -1, 0]).network)
     extra = WocarQState(natural=net([0, 0, 0], [0, 0, 0]), worst=net([-1, 1, -9], [-1, 1, -9]))
     batch = QBatch(*(np.array(x, np.float32) for x in ([[0.0]], [0], [0], [[0.3]], [1], [1])))
-    objective = WocarQ(WocarQConfig(eps=0.3, eps_begin=0.0, eps_end=0.9), ActionSpace(3))
+    objective = WocarQ(configured(WocarQConfig, eps=0.3, eps_begin=0.0, eps_end=0.9), ActionSpace(3))
     for progress, wanted in ((0.0, 1), (0.3, 1), (0.9, -1)):
         base = Recorder()
-        objective.fit(extra, policy, batch, base, jnp.float32(progress))
+        objective.evaluate(extra, policy, batch, base, KEY, jnp.float32(progress))
         assert base.wanted[1] == pytest.approx(wanted)
 
 
@@ -280,7 +286,7 @@ def test_the_bound_of_the_margin_holds_and_is_tighter_than_apart(seed: int, eps:
 
 @pytest.mark.parametrize(("loss", "temperature"), [("hinge", 1.0), ("kl", 1.0), ("kl", 0.2)])
 def test_the_search_finds_less_than_the_bound_and_more_than_nothing(loss: Any, temperature: float) -> None:
-    settings = WocarQConfig(eps=0.2, reg_loss=loss, reg_temperature=temperature, reg_lead=10.0, reg_steps=5)
+    settings = configured(WocarQConfig, eps=0.2, reg_loss=loss, reg_temperature=temperature, reg_lead=10.0, reg_steps=5)
     objective = StateAdversarialQ(settings)
     policy = GreedyPolicy(mlp([4, 16, 3], jax.random.key(0), activation="relu"))
     obs, ball = jax.random.normal(jax.random.key(1), (32, 4)), objective.ball(jnp.float32(1))
@@ -299,9 +305,10 @@ def test_temperature_is_a_unit_of_values(solver: Any) -> None:
     batch = QBatch(jax.random.normal(jax.random.key(1), (32, 4)), *[jnp.zeros(32)] * 5)
 
     def penalty(network: Any, temperature: float) -> float:
-        settings = WocarQConfig(eps=0.2, reg_loss="kl", reg_solver=solver, reg_temperature=temperature)
+        settings = configured(WocarQConfig, eps=0.2, reg_loss="kl", reg_solver=solver, reg_temperature=temperature)
         policy = GreedyPolicy(network)
-        return float(StateAdversarialQ(settings).penalty(policy, batch, jax.random.key(2), jnp.float32(1)))
+        loss, _ = StateAdversarialQ(settings).loss(NO_LOSS, policy, batch, None, jax.random.key(2), jnp.float32(1))
+        return float(loss)
 
     assert penalty(larger, 100.0) == pytest.approx(penalty(network, 1.0), rel=1e-3)
     assert penalty(larger, 1.0) > 2 * penalty(network, 1.0)
@@ -309,7 +316,7 @@ def test_temperature_is_a_unit_of_values(solver: Any) -> None:
 
 def test_pixels_stay_pixels() -> None:
     """The ball around a black frame, cut to [0, 1], reaches up only."""
-    objective = StateAdversarialQ(WocarQConfig(eps=0.1), limits=(0.0, 1.0))
+    objective = StateAdversarialQ(configured(WocarQConfig, eps=0.1), limits=(0.0, 1.0))
     interval = objective.ball(jnp.float32(1)).interval(jnp.zeros((1, 1, 2, 2)))
     assert float(interval.lower.min()) == 0
     assert float(interval.upper.max()) == pytest.approx(0.1)

@@ -7,18 +7,20 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from wocar.cli import task_process
 from wocar.files import write_json
+from wocar.reproduce.commands import TrainTask
 from wocar.reproduce.local_processes import LocalExecutor
 from wocar.reproduce.scheduler import PlanObserver, TaskOutcome, carry_out
 from wocar.reproduce.tasks import Task, TaskFolder
 
 CHART = {"name": "c", "title": "t", "about": "", "x": "x", "y": "y", "kind": "lines", "series": [], "sources": []}
-SMALL = ["--n-envs=1", "--n-steps=16", "--minibatches=1", "--policy-epochs=1", "--value-epochs=1", "--hidden=4"]
+SMALL = {"n_envs": 1, "n_steps": 16, "minibatches": 1, "policy_epochs": 1, "value_epochs": 1, "hidden": 4}
 DRIVER = """
 import sys
 from pathlib import Path
@@ -34,16 +36,36 @@ sys.exit(len(result.failed))
 """
 
 
-def page(number: int, *needs: Task, source: str = "chart.json") -> Task:
+@dataclass(frozen=True)
+class PageTask(Task):
     """A quick task: the page of one chart."""
-    words = ("report", source, "--out", "{out}/page.html", "--title", str(number))
-    return Task("draw", f"page {number}", words, "page.html", needs)
+
+    number: int
+    after: tuple[Task, ...]
+    source: str
+
+    kind = "page"
+    result = "page.html"
+
+    @property
+    def title(self) -> str:
+        return f"page {self.number}"
+
+    @property
+    def needs(self) -> tuple[Task, ...]:
+        return self.after
+
+    def words(self, out: str) -> list[str]:
+        return ["report", self.source, "--out", f"{out}/page.html", "--title", str(self.number)]
+
+
+def page(number: int, *needs: Task, source: str = "chart.json") -> Task:
+    return PageTask(number, needs, source)
 
 
 def training() -> Task:
     """One that takes long enough to be killed."""
-    words = ("train", "ppo", "--env", "GoHome-v0", "--steps", "3200", "--checkpoint-every", "160", *SMALL)
-    return Task("train", "training", (*words, "--resume", "--out", "{out}/run"), "run/agent/agent.json")
+    return TrainTask("ppo", "GoHome-v0", 0, 3200, 160, False, settings=tuple(SMALL.items()))
 
 
 @pytest.fixture

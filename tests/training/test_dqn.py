@@ -14,7 +14,8 @@ import pytest
 from wocar.agent import load_agent
 from wocar.cli import main
 from wocar.evaluation.episodes import run_episodes
-from wocar.mechanisms.q_objective import QBatch, VanillaQ
+from wocar.mechanisms.objective import Vanilla
+from wocar.mechanisms.q_objective import QBatch
 from wocar.networks import DiscreteCritic, GreedyPolicy, PixelNormaliser
 from wocar.networks.layers import linear
 from wocar.training.dqn import DQN, DQNConfig, bootstrap, create_network, td_loss
@@ -75,7 +76,7 @@ def test_a_step_is_that_of_stable_baselines() -> None:
     settings = DQNConfig(
         learning_rate=1e-3, anneal_lr=False, max_grad_norm=0.5, double=False, target_update_interval=10**6
     )
-    algorithm = DQN(settings, VanillaQ())
+    algorithm = DQN(settings, Vanilla())
     learner = algorithm.init(SPEC, jax.random.key(0), copy(model.q_net).network)
     learner = learner._replace(q=learner.q._replace(target=copy(model.q_net_target)))
     for k in range(3):
@@ -92,7 +93,7 @@ def test_a_step_is_that_of_stable_baselines() -> None:
 
 
 def test_several_steps_in_one_call_are_the_same_steps() -> None:
-    algorithm = DQN(DQNConfig(hidden=(8,), target_update_interval=2), VanillaQ())
+    algorithm = DQN(DQNConfig(hidden=(8,), target_update_interval=2), Vanilla())
     batches = jax.tree.map(lambda *x: np.stack(x), *(make_batch(k) for k in range(5)))
     together, errors, _ = algorithm.updates(
         algorithm.init(SPEC, jax.random.key(1)), batches, jax.random.key(2), jnp.float32(0.1)
@@ -108,7 +109,7 @@ def test_several_steps_in_one_call_are_the_same_steps() -> None:
 
 @pytest.mark.parametrize(("interval", "tau"), [(3, 1.0), (1, 0.25)])
 def test_the_target_follows(interval: int, tau: float) -> None:
-    algorithm = DQN(DQNConfig(hidden=(4,), target_update_interval=interval, tau=tau), VanillaQ())
+    algorithm = DQN(DQNConfig(hidden=(4,), target_update_interval=interval, tau=tau), Vanilla())
     learner = algorithm.init(SPEC, jax.random.key(0))
 
     def first(network: DiscreteCritic) -> np.ndarray:
@@ -124,7 +125,7 @@ def test_the_target_follows(interval: int, tau: float) -> None:
 
 def test_weights_scale_the_gradient() -> None:
     """A sample of weight 0 teaches nothing."""
-    algorithm = DQN(DQNConfig(hidden=(4,)), VanillaQ())
+    algorithm = DQN(DQNConfig(hidden=(4,)), Vanilla())
     batch = make_batch()
     half = np.arange(32) < 16
     cut = jax.tree.map(lambda x: x[half], batch)
@@ -138,7 +139,7 @@ def test_weights_scale_the_gradient() -> None:
 
 
 def test_dueling_puts_a_value_and_leads_together_and_keeps_doing_so() -> None:
-    algorithm = DQN(DQNConfig(hidden=(8,), dueling=True), VanillaQ())
+    algorithm = DQN(DQNConfig(hidden=(8,), dueling=True), Vanilla())
     learner = algorithm.init(SPEC, jax.random.key(0))
     for k in range(3):
         learner, _, _ = algorithm.update(learner, make_batch(k), jax.random.key(k), jnp.float32(0))
@@ -165,7 +166,7 @@ def test_both_networks_for_pixels() -> None:
 
 def test_frames_of_bytes_are_the_frames_an_agent_sees() -> None:
     spec = EnvSpec("toy", (1, 84, 84), ActionSpace(3))
-    algorithm = DQN(DQNConfig(network="small"), VanillaQ())
+    algorithm = DQN(DQNConfig(network="small"), Vanilla())
     rng, n = np.random.default_rng(0), 4
     raw, later = rng.integers(0, 256, (2, n, 1, 84, 84), np.uint8)
     ones = np.ones(n, np.float32)

@@ -18,12 +18,12 @@ from wocar.mechanisms.objective import Vanilla
 from wocar.methods.presets import default_config, make_algorithm
 from wocar.networks import RunningNormaliser
 from wocar.rollout import Collector, Rollout
-from wocar.training.learner import Learner, forget, minibatches
+from wocar.training.learner import Learner, forget, make_batch, minibatches
 from wocar.training.loop import train
-from wocar.training.ppo import PPOConfig
-from wocar.training.recurrent_ppo import RecurrentPPO, RecurrentPPOConfig
+from wocar.training.ppo import PPO, PPOConfig
+from wocar.training.recurrent_ppo import RecurrentPPOConfig
 from wocar.training.run_config import RunConfig, from_json, to_json
-from wocar.types import Batch, UserError
+from wocar.types import Batch, Memory, UserError
 
 KEY = jax.random.key(0)
 RUNS_LONG = True
@@ -79,7 +79,7 @@ def loud(learner: Learner) -> Learner:
 @pytest.fixture(scope="module")
 def lived() -> list[tuple[Rollout, Batch, Learner]]:
     """Three rollouts in a row of a policy without noise, the batches they became, and the memory before them."""
-    spec, algorithm = env_spec("Noise-v0"), RecurrentPPO(CONFIG, Vanilla())
+    spec, algorithm = env_spec("Noise-v0"), PPO(CONFIG, Vanilla())
     learner = loud(algorithm.init(spec, KEY))
     agent = Agent(spec, RunningNormaliser.create(spec.obs_shape), learner.policy)
     collector = Collector(make_env("Noise-v0", 4, 0), np.random.default_rng(0))
@@ -87,25 +87,26 @@ def lived() -> list[tuple[Rollout, Batch, Learner]]:
     for _ in range(3):
         rollout = collector.collect(agent, CONFIG.n_steps)
         learner = forget(learner, rollout.begins)
-        batch, memory = algorithm.batch(learner, rollout.transitions)
-        batches.append((rollout, batch, learner))
-        learner = learner._replace(memory=memory)
+        outputs = CONFIG.networks.run(learner, rollout.transitions)
+        batches.append((rollout, make_batch(rollout.transitions, outputs, CONFIG.gamma, CONFIG.gae_lambda), learner))
+        learner = learner._replace(memory=outputs.after)
     return batches
 
 
 def test_the_update_sees_what_the_agent_did(lived: list[tuple[Rollout, Batch, Learner]]) -> None:
     """Noise is 1e-6 here, so an action is the head of that moment, memory and all."""
-    algorithm, begun = RecurrentPPO(CONFIG, Vanilla()), []
+    networks, begun = CONFIG.networks, []
     for rollout, batch, learner in lived:
-        heads = algorithm.acting(learner.policy, batch).head(batch.obs)
+        heads = networks.policy(learner.policy, batch).head(batch.obs)
         np.testing.assert_allclose(heads, batch.actions, atol=1e-4)
-        np.testing.assert_allclose(algorithm.held(learner.policy, batch).head(batch.obs), heads, atol=1e-5)
+        np.testing.assert_allclose(learner.policy.held(batch.memory.policy).head(batch.obs), heads, atol=1e-5)
         begun.append(rollout.begins)
     assert begun[0].all()
     assert not begun[1].all()
     fresh = lived[1][2]._replace(memory=jax.tree.map(jnp.zeros_like, lived[1][2].memory))
-    forgetful, _ = algorithm.batch(fresh, lived[1][0].transitions)
-    heads = algorithm.acting(fresh.policy, forgetful).head(forgetful.obs)
+    transitions = lived[1][0].transitions
+    forgetful = make_batch(transitions, networks.run(fresh, transitions), CONFIG.gamma, CONFIG.gae_lambda)
+    heads = networks.policy(fresh.policy, forgetful).head(forgetful.obs)
     assert np.abs(heads - lived[1][1].actions).max() > 0.01
 
 
@@ -120,16 +121,16 @@ def test_values_bootstrap_from_the_memory_of_their_moment(lived: list[tuple[Roll
         np.testing.assert_allclose(
             advantage[rollout.transitions.terminated], 1 - value[rollout.transitions.terminated], atol=1e-5
         )
-        np.testing.assert_allclose(RecurrentPPO(CONFIG, Vanilla()).values(learner.value, batch), batch.value, atol=1e-5)
+        np.testing.assert_allclose(CONFIG.networks.values(learner.value, batch), batch.value, atol=1e-5)
 
 
 def test_before_it_moves_the_policy_is_the_one_that_acted(lived: list[tuple[Rollout, Batch, Learner]]) -> None:
-    still = RecurrentPPO(dataclasses.replace(CONFIG, policy_lr=0.0, minibatches=2), Vanilla())
+    still = PPO(dataclasses.replace(CONFIG, policy_lr=0.0, minibatches=2), Vanilla())
     rollout, batch, learner = lived[2]
     after, info = still.update(jax.tree.map(jnp.array, learner), rollout.transitions, jax.random.key(1), jnp.float32(0))
     assert abs(float(info["kl"])) < 1e-3
     assert float(info["clipped"]) == 0
-    start, end = (np.asarray(x.notes["policy_memory"].h).reshape(4, 7, 8) for x in (batch, lived[1][1]))
+    start, end = (np.asarray(x.memory.policy.h).reshape(4, 7, 8) for x in (batch, lived[1][1]))
     carried = ~rollout.begins
     assert carried.any()
     assert np.abs(start[carried, 0]).max() > 0.01
@@ -140,14 +141,14 @@ def test_before_it_moves_the_policy_is_the_one_that_acted(lived: list[tuple[Roll
 
 def test_minibatches_hold_whole_sequences() -> None:
     rows = jnp.arange(24)
-    batch = Batch(*[rows] * 10, notes={"memory": jnp.stack([rows, -rows], axis=1)})
+    batch = Batch(*[rows] * 11, memory=Memory(jnp.stack([rows, -rows], axis=1)))
     parts = minibatches(batch, KEY, 2, block=4)
     assert parts.obs.shape == (2, 12)
     blocks = np.asarray(parts.obs).reshape(6, 4)
     np.testing.assert_array_equal(blocks, blocks[:, :1] + np.arange(4))
     assert sorted(blocks[:, 0].tolist()) == [0, 4, 8, 12, 16, 20]
     assert blocks[:, 0].tolist() != [0, 4, 8, 12, 16, 20]
-    np.testing.assert_array_equal(parts.notes["memory"][..., 0], parts.obs)
+    np.testing.assert_array_equal(parts.memory.policy[..., 0], parts.obs)
     np.testing.assert_array_equal(minibatches(batch, KEY, 3).obs, jax.random.permutation(KEY, 24).reshape(3, 8))
 
 

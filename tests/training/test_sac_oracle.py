@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from wocar.mechanisms.sac_objective import Critics, SACBatch, VanillaSAC
+from wocar.mechanisms.objective import Vanilla
+from wocar.mechanisms.sac_objective import Critics, SACBatch
 from wocar.networks import ActionCritic, SquashedGaussianPolicy
 from wocar.networks.layers import linear
 from wocar.training import sac
@@ -82,7 +83,7 @@ def test_three_updates_equal_stable_baselines3(oracle: Any, monkeypatch: pytest.
     noises = [rng.standard_normal((2, BATCH, ACTIONS)).astype(np.float32) for _ in range(STEPS)]
 
     config = sac.SACConfig(batch_size=BATCH, learning_rate=1e-3, tau=0.1, gamma=0.9, hidden=(16, 16))
-    algorithm = sac.SAC(config, VanillaSAC())
+    algorithm = sac.SAC(config, Vanilla())
     learner = learner_of(oracle, algorithm)
     batch = SACBatch(obs, unit, rewards, next_obs, 0.9 * (1.0 - done.astype(np.float32)), np.ones(BATCH, np.float32))
 

@@ -13,15 +13,13 @@ from wocar.mechanisms.objective import Vanilla, standardise
 from wocar.networks import CategoricalPolicy, GaussianPolicy, ValueCritic
 from wocar.networks.layers import linear
 from wocar.training import a2c, ppo
-from wocar.training.learner import Learner
-from wocar.training.learner import make_batch as plain_make_batch
-from wocar.types import ActionSpace, EnvSpec, Transitions
+from wocar.training.learner import Learner, Networks, make_batch
+from wocar.types import ActionSpace, Batch, EnvSpec, Transitions
 
 sb3 = pytest.importorskip("stable_baselines3", reason="Stable-Baselines3 is not installed")
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore:You have specified a mini-batch size")]
 
-make_batch = eqx.filter_jit(plain_make_batch)
 OBS, ENVS, STEPS = 5, 4, 16
 SPACES = {"gaussian": gymnasium.spaces.Box(-1, 1, (3,)), "categorical": gymnasium.spaces.Discrete(3)}
 EXACT = {"rtol": 1e-4, "atol": 1e-6}
@@ -73,6 +71,11 @@ def copy_learner(model: Any) -> Learner:
     return Learner(ours, ValueCritic(network(nets.value_net, policy.value_net)), None, None, ())
 
 
+@eqx.filter_jit
+def batch_of(learner: Learner, rollout: Transitions) -> Batch:
+    return make_batch(rollout, Networks((64, 64), 1.0).run(learner, rollout), gamma=0.95, gae_lambda=0.9)
+
+
 def weights(learner: Learner) -> list[np.ndarray]:
     return [np.asarray(x) for x in jax.tree.leaves(eqx.filter((learner.policy, learner.value), eqx.is_array))]
 
@@ -115,7 +118,7 @@ def test_log_prob_entropy_value_and_gae(kind: str) -> None:
     model, rollout = make_oracle(sb3.PPO, kind, torch.optim.SGD, 1.0), make_rollout(kind)
     fill_buffer(model, rollout, stale=0.0)
     learner, buffer = copy_learner(model), model.rollout_buffer
-    batch = make_batch(learner, rollout, gamma=0.95, gae_lambda=0.9)
+    batch = batch_of(learner, rollout)
     np.testing.assert_allclose(batch.log_prob, flat(buffer.log_probs), **EXACT)
     np.testing.assert_allclose(batch.value, flat(buffer.values), **EXACT)
     np.testing.assert_allclose(batch.advantage, flat(buffer.advantages), rtol=1e-4, atol=1e-5)
@@ -139,12 +142,13 @@ def test_one_plain_gradient_step_of_its_train(algorithm: str, kind: str) -> None
     old_log_prob, advantages = flat(buffer.log_probs), flat(buffer.advantages)
     model.train()
     after = copy_learner(model)
-    batch = make_batch(before, rollout, 0.95, 0.9)._replace(log_prob=old_log_prob)
+    batch = batch_of(before, rollout)._replace(log_prob=old_log_prob)
 
     def policy_loss(policy: Any) -> tuple[jax.Array, dict]:
-        if algorithm == "ppo":
-            return ppo.ppo_loss(policy, batch, advantages, 0.2, 0.1)
-        return a2c.a2c_loss(policy, batch, advantages, 0.1)
+        ours = ppo.ppo_loss(policy, batch, advantages, 0.2, 0.1)
+        if algorithm == "a2c":
+            ours = a2c.a2c_loss(policy, batch, advantages, 0.1)
+        return ours.value, ours.info
 
     def value_loss(value: Any) -> tuple[jax.Array, jax.Array]:
         loss = ppo.value_loss(value(batch.obs), batch, None)

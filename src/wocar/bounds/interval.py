@@ -31,12 +31,14 @@ def step(layer: Any, box: Interval) -> Interval:
 
 
 def first_step(layer: Any, ball: Ball, state: Array) -> Interval:
-    """Bounds of the first layer over the ball: for l_2 an output's radius is eps times the norm of its weights."""
+    """Bounds of the first layer over the ball: for l_2 an output's radius is eps times the norm of its weights, each
+    times the scale of its input.
+    """
     box = step(layer, ball.interval(state))
     reuses_pixels = getattr(layer, "padding_mode", "ZEROS") != "ZEROS"
     if ball.norm == "linf" or RULES[kind(layer)] is not _weighted or reuses_pixels:
         return box
-    output, reach = layer(state), ball.eps * _row_lengths(layer, state)
+    output, reach = layer(state), ball.eps * _row_lengths(layer, ball.scales(state))
     return intersect(box, Interval(output - reach, output + reach))
 
 
@@ -69,14 +71,18 @@ def _increasing(layer: Any, box: Interval) -> Interval:
     return Interval(layer(box.lower), layer(box.upper))
 
 
-def _row_lengths(layer: Any, state: Array) -> Array:
-    """l_2 norm of the weights each output gives to the inputs."""
-    return jnp.sqrt(jnp.maximum(_with_weight(layer, layer.weight**2)(jnp.ones_like(state)), 1e-20))
+def _row_lengths(layer: Any, scales: Array) -> Array:
+    """l_2 norm of the weights each output gives to the inputs, times the inputs' scales."""
+    return jnp.sqrt(jnp.maximum(_with_weight(layer, layer.weight**2)(scales**2), 1e-20))
 
 
 def _with_weight(layer: Any, weight: Array) -> Callable[[Array], Array]:
     """The layer with another weight and no bias."""
-    return eqx.tree_at(lambda x: (x.weight, x.bias), layer, (weight, jnp.zeros(())), is_leaf=lambda x: x is None)
+    parts = (weight, jnp.zeros(()))
+    changed: Callable[[Array], Array] = eqx.tree_at(
+        lambda x: (x.weight, x.bias), layer, parts, is_leaf=lambda x: x is None
+    )
+    return changed
 
 
 RULES: dict[Any, Callable[[Any, Interval], Interval]] = {

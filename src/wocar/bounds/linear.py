@@ -72,8 +72,8 @@ def _states_at_once(network: nn.Sequential, center: Array, follow_neurons: bool)
     """
     if any(isinstance(layer, nn.Conv2d) for layer in network.layers):
         return 0
-    x = jax.ShapeDtypeStruct(center.shape[1:], center.dtype)
-    sizes = [x.size]
+    x = jax.eval_shape(lambda states: states[0], center)
+    sizes: list[int] = [x.size]
     for layer in network.layers:
         x = jax.eval_shape(layer, x)
         sizes.append(x.size)
@@ -131,7 +131,7 @@ def _least(plane: Plane, ball: Ball, state: Array) -> Array:
     in_box = _dot(plane.slope, (lower + upper) / 2) - _dot(jnp.abs(plane.slope), (upper - lower) / 2)
     if ball.norm == "linf":
         return plane.offset + in_box
-    length = jnp.sqrt(jnp.maximum(_dot(plane.slope**2, jnp.ones_like(state)), 1e-20))
+    length = jnp.sqrt(jnp.maximum(_dot(plane.slope**2, ball.scales(state) ** 2), 1e-20))
     return plane.offset + jnp.maximum(in_box, _dot(plane.slope, state) - ball.eps * length)
 
 

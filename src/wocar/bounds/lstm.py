@@ -108,7 +108,7 @@ def _by_slopes(
     inputs = inputs.reshape(4, -1, center.shape[-1])
     middle = jnp.einsum("mh,bqh,qhd->bmd", outputs, (low + high) / 2, inputs)
     radius = jnp.einsum("mh,bqh,qhd->bmd", jnp.abs(outputs), (high - low) / 2, jnp.abs(inputs))
-    steepest = jnp.abs(middle) + radius
+    steepest = (jnp.abs(middle) + radius) * ball.scales(center[0])
     length = steepest.sum(axis=-1) if ball.norm == "linf" else jnp.sqrt(jnp.sum(steepest**2, axis=-1) + 1e-20)
     reach, here = jnp.reshape(ball.eps, (-1, 1)) * length, held(center)
     return Interval(here - reach, here + reach)

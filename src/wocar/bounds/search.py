@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from equinox import nn
@@ -33,7 +34,7 @@ def ascend(
     No gradient flows into the result.
     """
 
-    def step(carry: tuple[Array, Array, Array], k: Array) -> tuple[tuple, None]:
+    def step(carry: tuple[Array, Array, Array], k: Array) -> tuple[tuple[Array, Array, Array], None]:
         x, best, best_value = carry
         value, pull_back = jax.vjp(objective, x)
         (gradient,) = pull_back(jnp.ones_like(value))
@@ -98,7 +99,7 @@ def searched_bounds(network: nn.Sequential | HeldNetwork, ball: Ball, center: Ar
     rows = jnp.repeat(jnp.arange(len(center)), size)
     repeated = network if isinstance(network, nn.Sequential) else network.take(rows)
     states = center[rows]
-    around = Ball(jnp.repeat(jnp.broadcast_to(ball.eps, len(center)), size), ball.norm, ball.low, ball.high)
+    around = eqx.tree_at(lambda b: b.eps, ball, jnp.repeat(jnp.broadcast_to(ball.eps, len(center)), size))
     chosen = jnp.tile(jnp.arange(size), len(center))
 
     def output(x: Array) -> Array:

@@ -44,7 +44,7 @@ class ReproduceOptions:
 
 def main(argv: list[str]) -> int:
     if not argv or argv[0] in ("-h", "--help"):
-        listed = "\n".join(f"  {name:24} {text}" for name, (text, _, _) in TARGETS.items())
+        listed = "\n".join(f"  {name:24} {target.about}" for name, target in TARGETS.items())
         print(
             f"usage: wocar reproduce TARGET [options]\n\n{listed}\n\nwocar reproduce TARGET --help shows the options."
         )

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from wocar.agent import Agent
-from wocar.api import default_eps, load
+from wocar.api import default_threat, load
 from wocar.cli.options import parse, peek, say
 from wocar.config_base import configured
 from wocar.envs import env_spec
@@ -53,12 +53,15 @@ def main(argv: list[str]) -> int:
 
 def _calibrate(agent: Agent, config: RunConfig, robust: WocarConfig) -> None:
     """What the worst critic predicts, beside what an attacker who plays its worst actions achieves."""
-    eps, scale = robust.eps, agent.meta["reward_std"]
+    scale, threat = agent.meta["reward_std"], robust.threat
     critic = agent.critics["worst"]
     if "worst-twin" in agent.critics:
         critic = TwinCritic(critic, agent.critics["worst-twin"])
-    check = calibrate(agent, critic, eps, scale, config.seed, robust)
-    write_json(config.out / "calibration.json", {"eps": eps, "ratio": check.ratio, **check._asdict()})
+    check = calibrate(agent, critic, threat, scale, config.seed, robust)
+    write_json(
+        config.out / "calibration.json",
+        {"eps": threat.eps, "threat": threat.to_json(), "ratio": check.ratio, **check._asdict()},
+    )
     say(
         f"the worst critic predicts a discounted return of {check.estimate:.1f}; "
         f"an attacker who replaces actions inside the sets achieves {check.achieved:.1f}"
@@ -79,7 +82,7 @@ def _default(method: Method, options: list[str]) -> RunConfig:
         config = default_config(method.name, env, peek(options, "--preset", "paper"))
     elif victim:
         agent = load(Path(victim))
-        config = attacker_config(method.name, agent, Path(victim), default_eps(agent))
+        config = attacker_config(method.name, agent, Path(victim), default_threat(agent))
     elif {"-h", "--help"} & set(options):
         attack = configured(method.attack, victim=Path("AGENT"), eps=0.1)
         config = RunConfig(method.name, algorithm=PPOConfig(normalise_obs=False), attack=attack)

@@ -34,7 +34,7 @@ class CriticReplay(NamedTuple):
         n, capacity = len(batch.rewards), len(self.rewards)
         kept = jax.random.permutation(key, n)[: max(1, n // SHARE)]
         at = (self.seen + jnp.arange(len(kept))) % capacity
-        raw = batch.rewards * batch.notes["reward_scale"]
+        raw = batch.rewards * batch.reward_scale
         new = (batch.obs, actions, raw, batch.next_obs, batch.terminated)
         columns = (old.at[at].set(fresh[kept]) for old, fresh in zip(self, new, strict=False))
         return CriticReplay._make([*columns, self.seen + len(kept)])

@@ -1,61 +1,106 @@
-"""What a base algorithm is handed: three doors, each open or closed."""
+"""Objectives: what is added to a base algorithm, through three doors."""
 
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
 
 import jax
-import jax.numpy as jnp
 
-from wocar.types import Batch
+from wocar.bounds import Ball
+from wocar.types import Array, Batch, Limits
 
 Info = dict[str, jax.Array]
 
 
-class Objective(Protocol):
-    """L_π = L_RL + κ_wst L_wst + κ_reg L_reg: the base algorithm is L_RL, an objective the rest."""
+@dataclass(frozen=True)
+class BaseLoss:
+    """The policy loss of a base algorithm on one minibatch."""
+
+    value: jax.Array
+    info: Info
+
+
+@dataclass(frozen=True)
+class PolicyLoss(BaseLoss):
+    """That of PPO and A2C: a mean over samples, each of which can be asked at other probabilities."""
+
+    log_prob: jax.Array
+    """log π(a|s), (N,)."""
+    advantages: jax.Array
+    """What `improve` returned, (N,)."""
+    at: Callable[[Array, Array], jax.Array]
+    """The losses (N,) if the actions had these log-probabilities and these advantages."""
+
+
+Data = TypeVar("Data")
+Signal = TypeVar("Signal")
+Loss = TypeVar("Loss", bound=BaseLoss)
+Notes = TypeVar("Notes")
+
+
+class Objective(Generic[Data, Signal, Loss, Notes]):
+    """L_π = L_RL + κ_wst L_wst + κ_reg L_reg: the base algorithm is L_RL, an objective the rest.
+
+    All doors of this one are closed. A base algorithm has its own batch (Data), Signal that improves its policy, and
+    policy Loss; Notes are the objective's own, arrays with one row per row of the batch (PPO cuts both to minibatches).
+    """
 
     @property
     def critics(self) -> int:
-        """How many worst critics `init` is to be given: none, one, or a pair as one."""
+        """How many critics `init` is to be given."""
+        return 0
 
-    def init(self, critic: Any, obs_shape: tuple[int, ...]) -> Any:
+    def init(self, critics: Any, obs_shape: tuple[int, ...]) -> Any:
         """The objective's own training state."""
-
-    def fit(
-        self, extra: Any, policy: Any, batch: Batch, key: jax.Array, progress: jax.Array
-    ) -> tuple[Any, Batch, Info]:
-        """Mechanism 1: once per iteration, before the policy moves; may note on the batch what later doors need."""
-
-    def advantages(self, batch: Batch, progress: jax.Array) -> jax.Array:
-        """Mechanism 2: what multiplies the policy gradient in a minibatch."""
-
-    def penalty(self, policy: Any, batch: Batch, key: jax.Array, progress: jax.Array) -> jax.Array:
-        """Mechanism 3: added to the policy loss of a minibatch."""
-
-
-class Vanilla(NamedTuple):
-    """All doors closed: the base algorithm itself."""
-
-    critics: int = 0
-
-    def init(self, critic: Any, obs_shape: tuple[int, ...]) -> Any:
         return ()
 
-    def fit(
-        self, extra: Any, policy: Any, batch: Batch, key: jax.Array, progress: jax.Array
-    ) -> tuple[Any, Batch, Info]:
-        return extra, batch, {}
+    def evaluate(
+        self, state: Any, policy: Any, batch: Data, base: Any, key: jax.Array, progress: jax.Array
+    ) -> tuple[Any, Notes | None, Info]:
+        """Mechanism 1: the worst-attack value of what was seen. `base` is what the base algorithm lends for it."""
+        return state, None, {}
 
-    def advantages(self, batch: Batch, progress: jax.Array) -> jax.Array:
-        return standardise(batch.advantage)
+    def improve(self, signal: Signal, batch: Data, notes: Notes, progress: jax.Array) -> Signal:
+        """Mechanism 2: what multiplies the policy gradient (PPO, A2C), or in what the best action is sought (DQN)."""
+        return signal
 
-    def penalty(self, policy: Any, batch: Batch, key: jax.Array, progress: jax.Array) -> jax.Array:
-        return jnp.zeros(())
+    def loss(
+        self, base: Loss, policy: Any, batch: Data, notes: Notes, key: jax.Array, progress: jax.Array
+    ) -> tuple[jax.Array, Info]:
+        """Mechanism 3: the policy's loss, made of the base algorithm's own: a sum, a mixture, another in its place."""
+        return base.value, base.info
+
+
+Vanilla = Objective
+"""The base algorithm itself."""
+PolicyObjective = Objective[Batch, jax.Array, PolicyLoss, Any]
+"""For PPO and A2C, which lend their discount (`base.gamma`) and are improved by advantages (N,)."""
+
+
+class Discounted(Protocol):
+    @property
+    def gamma(self) -> float: ...
+
+
+class BallConfig(Protocol):
+    def ball(self, progress: jax.Array, limits: Limits) -> Ball: ...
+
+
+@dataclass(frozen=True)
+class InBall(Objective[Data, Signal, Loss, Notes]):
+    """What objectives share that look at a ball around each observation."""
+
+    config: BallConfig
+    limits: Limits = None
+
+    def ball(self, progress: jax.Array) -> Ball:
+        return self.config.ball(progress, self.limits)
+
+    def evaluate(
+        self, state: Any, policy: Any, batch: Data, base: Any, key: jax.Array, progress: jax.Array
+    ) -> tuple[Any, Notes | None, Info]:
+        return state, None, {"eps": self.ball(progress).eps}
 
 
 def standardise(x: jax.Array) -> jax.Array:
     return (x - x.mean()) / (x.std() + 1e-8)
-
-
-def clipped_surrogate(ratio: jax.Array, advantages: jax.Array, clip_range: float) -> jax.Array:
-    """PPO's: min(ρA, clip(ρ, 1-c, 1+c)A), of the ratio ρ = π(a|s) / π_old(a|s). (N,)"""
-    return jnp.minimum(ratio * advantages, jnp.clip(ratio, 1 - clip_range, 1 + clip_range) * advantages)

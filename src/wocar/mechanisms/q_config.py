@@ -1,7 +1,7 @@
 """Settings of the robust objectives of Q networks; on the command line each field is an option."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from wocar.bounds import BoundMethod
 from wocar.config_base import COUNT, NOT_NEGATIVE, POSITIVE, SHARE, AlgorithmConfig
@@ -35,10 +35,9 @@ class RobustQConfig(GrowingBall, kind="state-adversarial-q"):
 
 @dataclass(frozen=True)
 class WocarQConfig(RobustQConfig, kind="wocar-q"):
+    KNOWS_ACTIONS: ClassVar[bool] = True
     bounds: BoundMethod = "crown"
     """How the actions an attacker can cause are found; pgd looks from inside and may miss some."""
-    threat: Literal["observation", "action"] = "observation"
-    """What the attacker moves: observations; or actions, to any other with probability eps."""
     kappa_wst: float = 0.5
     """Mechanism 2: final weight of the worst-attack value in the target."""
     kappa_begin: float = 0.0

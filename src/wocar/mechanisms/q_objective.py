@@ -1,4 +1,4 @@
-"""What DQN is handed: the three doors of PPO's objectives, with the values of actions in the place of advantages."""
+"""Objectives of Q networks: their batches, what DQN lends them, and the state-adversarial regulariser of SA-DQN."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -7,12 +7,11 @@ import jax
 import jax.numpy as jnp
 
 from wocar.bounds import Ball, ascend_in_ball, network_bounds
-from wocar.mechanisms.objective import Info
-from wocar.mechanisms.policy_config import GrowingBall
+from wocar.mechanisms.objective import BaseLoss, InBall, Info, Objective
 from wocar.mechanisms.q_config import RobustQConfig
 from wocar.mechanisms.q_reg import hinge, margin, margin_bound
 from wocar.mechanisms.state_reg import categorical_distance, categorical_distance_bound, state_regularisation
-from wocar.types import Array, Limits
+from wocar.types import Array
 
 
 class StepOutcome(NamedTuple):
@@ -39,8 +38,6 @@ class QBatch(NamedTuple):
     weights: Array
     later: StepOutcome | None = None
     """Of several steps, for all but the worst critic, where the fields above are of one: attacks come at every step."""
-    notes: dict[str, Array] = {}  # noqa: RUF012
-    """An objective's own."""
 
     @property
     def after(self) -> StepOutcome:
@@ -54,7 +51,14 @@ class QBatch(NamedTuple):
 
 def as_seen(obs: Array) -> Array:
     """Frames of bytes as the networks see them, in [0, 1]; divided once, not anew for every network."""
-    return jax.lax.optimization_barrier(jnp.float32(obs) / 255) if obs.dtype == jnp.uint8 else obs
+    return jax.lax.optimization_barrier(jnp.float32(obs) / 255) if obs.dtype == jnp.uint8 else obs  # type: ignore[no-untyped-call]
+
+
+class ActionValues(NamedTuple):
+    """Of all actions (N, actions), by a Q network and by its target (None where it has none)."""
+
+    online: Array
+    target: Array
 
 
 class QNet(NamedTuple):
@@ -64,83 +68,59 @@ class QNet(NamedTuple):
     target: Any
     opt: Any
 
+    def values(self, obs: Array) -> ActionValues:
+        return ActionValues(self.online(obs), None if self.target is None else self.target(obs))
 
-class Base(Protocol):
+
+class QBase(Protocol):
     """What the base algorithm does with any of its Q networks."""
 
-    def next_value(self, online: Array, target: Array) -> jax.Array:
-        """The value (N,) of next states whose actions have these values (N, actions), from the two kinds of network."""
+    def next_value(self, values: ActionValues) -> jax.Array:
+        """The value (N,) of next states whose actions have these values."""
 
     def descend(self, net: QNet, batch: QBatch, wanted: Array) -> tuple[QNet, jax.Array]:
         """One step towards Q(s, a) = wanted; with the errors (N,) before it."""
 
 
-class QObjective(Protocol):
-    @property
-    def critics(self) -> int:
-        """How many Q networks beside the acting one `init` is to be given."""
-
-    def init(self, critics: list[QNet]) -> Any:
-        """The objective's own training state."""
-
-    def fit(self, extra: Any, policy: Any, batch: QBatch, base: Base, progress: jax.Array) -> tuple[Any, QBatch, Info]:
-        """Mechanism 1: trains the critics; may note on the batch what the penalty needs."""
-
-    def action_values(self, extra: Any, q: QNet, obs: Array, progress: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Mechanism 2: what the best next action is sought in, by the online networks and by their targets."""
-
-    def penalty(self, policy: Any, batch: QBatch, key: jax.Array, progress: jax.Array) -> jax.Array:
-        """Mechanism 3: added to the loss of the acting network."""
+QObjective = Objective[QBatch, ActionValues, BaseLoss, Any]
+"""For DQN, which lends a QBase and seeks the best next action in the values of actions."""
 
 
-class VanillaQ:
-    """All doors closed: DQN itself."""
-
-    critics = 0
-
-    def init(self, critics: list[QNet]) -> Any:
-        return ()
-
-    def fit(self, extra: Any, policy: Any, batch: QBatch, base: Base, progress: jax.Array) -> tuple[Any, QBatch, Info]:
-        return extra, batch, {}
-
-    def action_values(self, extra: Any, q: QNet, obs: Array, progress: jax.Array) -> tuple[jax.Array, jax.Array]:
-        return q.online(obs), q.target(obs)
-
-    def penalty(self, policy: Any, batch: QBatch, key: jax.Array, progress: jax.Array) -> jax.Array:
-        return jnp.zeros(())
+class QRegNotes(NamedTuple):
+    importance: jax.Array | None = None
+    """w(s) of each state (N,), where states differ in it."""
+    reference: jax.Array | None = None
+    """The values (N, actions) whose greedy action is kept, where they are not the network's own."""
 
 
 @dataclass(frozen=True)
-class BallQ(VanillaQ):
-    """What objectives with a ball share; the third door is theirs."""
-
-    config: GrowingBall
-    limits: Limits = None
-
-    def ball(self, progress: jax.Array) -> Ball:
-        return self.config.ball(progress, self.limits)
-
-    def fit(self, extra: Any, policy: Any, batch: QBatch, base: Base, progress: jax.Array) -> tuple[Any, QBatch, Info]:
-        return extra, batch, {"eps": self.ball(progress).eps}
-
-
-@dataclass(frozen=True)
-class StateAdversarialQ(BallQ):
+class StateAdversarialQ(InBall[QBatch, ActionValues, BaseLoss, QRegNotes]):
     """Mechanism 3 alone, every state of equal importance: SA-DQN."""
 
     config: RobustQConfig
 
-    def penalty(self, policy: Any, batch: QBatch, key: jax.Array, progress: jax.Array) -> jax.Array:
-        cfg = self.config
+    def loss(
+        self,
+        base: BaseLoss,
+        policy: Any,
+        batch: QBatch,
+        notes: QRegNotes | None,
+        key: jax.Array,
+        progress: jax.Array,
+    ) -> tuple[jax.Array, Info]:
+        """L + κ_reg L_reg."""
+        cfg, notes = self.config, notes or QRegNotes()
         if not cfg.reg or cfg.kappa_reg == 0:
-            return jnp.zeros(())
+            return base.value, base.info
         ball = self.ball(progress)
         solve = self._bounded if cfg.reg_solver == "convex" else self._searched
-        distance = solve(policy, batch.notes.get("reference", policy.head(batch.obs)), batch.obs, ball, key)
+        reference = policy.head(batch.obs) if notes.reference is None else notes.reference
+        distance = solve(policy, reference, batch.obs, ball, key)
         # around a single point the hinge would only confirm whatever action now leads
         weight = jnp.where(ball.eps > 0, cfg.kappa_reg, 0.0)
-        return weight * state_regularisation(distance, batch.notes.get("importance", jnp.ones(())))
+        importance = jnp.ones(()) if notes.importance is None else notes.importance
+        penalty = weight * state_regularisation(distance, importance)
+        return base.value + penalty, {**base.info, "penalty": penalty}
 
     def _searched(self, policy: Any, q_values: Array, obs: Array, ball: Ball, key: jax.Array) -> jax.Array:
         """The loss at the worst point that projected ascent finds."""

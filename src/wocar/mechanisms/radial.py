@@ -1,56 +1,47 @@
 """RADIAL (Oikarinen et al. 2021), approach 2 for PPO: the surrogate at the least favourable policy within bounds."""
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from wocar.bounds import network_bounds
-from wocar.mechanisms.objective import Info, clipped_surrogate, standardise
+from wocar.mechanisms.objective import InBall, Info, PolicyLoss
 from wocar.mechanisms.policy_config import RadialConfig
 from wocar.mechanisms.state_reg import extreme_log_probs, gaussian_distance
 from wocar.types import Array, Batch, Interval
 
 
-class Radial(NamedTuple):
-    """One door: (1 - k) L_clean + k L_adv is L_clean and the penalty k (L_adv - L_clean)."""
+@dataclass(frozen=True)
+class Radial(InBall[Batch, jax.Array, PolicyLoss, None]):
+    """One door: (1 - k) L + k L_worst, where L_worst has each sample's largest loss within bounds."""
 
     config: RadialConfig
-    clip_range: float
 
-    @property
-    def critics(self) -> int:
-        return 0
-
-    def init(self, critic: Any, obs_shape: tuple[int, ...]) -> Any:
-        return ()
-
-    def fit(
-        self, extra: Any, policy: Any, batch: Batch, key: jax.Array, progress: jax.Array
-    ) -> tuple[Any, Batch, Info]:
-        return extra, batch, {"eps": self.config.ball(progress).eps}
-
-    def advantages(self, batch: Batch, progress: jax.Array) -> jax.Array:
-        return standardise(batch.advantage)
-
-    def penalty(self, policy: Any, batch: Batch, key: jax.Array, progress: jax.Array) -> jax.Array:
-        ball = self.config.ball(progress)
+    def loss(
+        self, base: PolicyLoss, policy: Any, batch: Batch, notes: None, key: jax.Array, progress: jax.Array
+    ) -> tuple[jax.Array, Info]:
+        ball = self.ball(progress)
         box = network_bounds(policy.network, ball, batch.obs, "ibp")
         log_prob = policy.log_prob(batch.obs, batch.actions)
-        bounds = log_prob_bounds(policy, policy.head(batch.obs), log_prob, box, batch.actions)
+        low, high = log_prob_bounds(policy, policy.head(batch.obs), log_prob, box, batch.actions)
+        clean = base.at(base.log_prob, base.advantages)
         # raw advantages at the bounds, as released; standardised ones are larger, and the policy breaks as eps grows
-        seen = self.advantages(batch, progress), batch.advantage, batch.advantage
-        clean, low, high = (
-            clipped_surrogate(jnp.exp(x - batch.log_prob), advantages, self.clip_range)
-            for x, advantages in zip((log_prob, *bounds), seen, strict=True)
-        )
-        weight = jnp.where(ball.eps > 0, self.config.radial_weight, 0.0)
-        return weight * jnp.mean(clean - least_surrogate(clean, low, high))
+        worst = largest_loss(clean, base.at(low, batch.advantage), base.at(high, batch.advantage))
+        share = jnp.where(ball.eps > 0, self.config.radial_weight, 0.0)
+        loss = mixture(base.value, jnp.mean(worst), share)
+        return loss, {**base.info, "penalty": loss - base.value}
 
 
-def least_surrogate(clean: Array, low: Array, high: Array) -> jax.Array:
-    """What the surrogate is at worst, given it at the policy's own, least and greatest log-probability. (N,)"""
-    return jnp.minimum(clean, jnp.minimum(low, high))
+def largest_loss(clean: Array, low: Array, high: Array) -> jax.Array:
+    """The loss at worst, given it at the policy's own, least and greatest log-probability. (N,)"""
+    return jnp.maximum(clean, jnp.maximum(low, high))
+
+
+def mixture(clean: Array, worst: Array, share: Array | float) -> Array:
+    """(1 - k) L + k L_worst."""
+    return (1 - share) * clean + share * worst
 
 
 def log_prob_bounds(policy: Any, head: Array, log_prob: Array, box: Interval, actions: Array) -> Interval:

@@ -9,21 +9,27 @@ import jax.numpy as jnp
 from equinox import nn
 
 from wocar.bounds import network_bounds
+from wocar.mechanisms.objective import BaseLoss, InBall, Info
 from wocar.mechanisms.q_config import RadialQConfig
-from wocar.mechanisms.q_objective import BallQ, QBatch
+from wocar.mechanisms.q_objective import ActionValues, QBatch
+from wocar.mechanisms.radial import mixture
 from wocar.types import Array
 
 
 @dataclass(frozen=True)
-class RadialQ(BallQ):
-    """One door: (1 - k) L_TD + k L_overlap, divided by 1 - k, is L_TD and a penalty."""
+class RadialQ(InBall[QBatch, ActionValues, BaseLoss, None]):
+    """One door: (1 - k) L_TD + k L_overlap, divided by 1 - k, so that the TD loss keeps its scale."""
 
     config: RadialQConfig
 
-    def penalty(self, policy: Any, batch: QBatch, key: jax.Array, progress: jax.Array) -> jax.Array:
+    def loss(
+        self, base: BaseLoss, policy: Any, batch: QBatch, notes: None, key: jax.Array, progress: jax.Array
+    ) -> tuple[jax.Array, Info]:
         share = self.config.radial_weight
         lower, upper = network_bounds(without_value(policy.network), self.ball(progress), batch.obs, "ibp")
-        return share / (1 - share) * jnp.mean(overlap(policy.head(batch.obs), lower, upper, batch.actions))
+        worst = jnp.mean(overlap(policy.head(batch.obs), lower, upper, batch.actions))
+        loss = mixture(base.value, worst, share) / (1 - share)
+        return loss, {**base.info, "penalty": loss - base.value}
 
 
 def overlap(q_values: Array, lower: Array, upper: Array, actions: Array) -> jax.Array:

@@ -1,12 +1,12 @@
-"""Objectives of SAC: the three doors, with what the policy is shown in the place of advantages."""
+"""What SAC hands to an objective: its batch, its critics, and the signal that improves its actor."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
-from wocar.mechanisms.objective import Info
+from wocar.mechanisms.objective import BaseLoss, Objective
 from wocar.types import Array
 
 Value = Callable[[Array, Array], jax.Array]
@@ -38,65 +38,24 @@ class Critics(NamedTuple):
         return jnp.minimum(self.one(obs, actions), self.other(obs, actions))
 
 
-class Evaluation(NamedTuple):
-    """What the policy is shown at s' when the critics' target is formed."""
+class ActorSignal(NamedTuple):
+    """What the policy is shown at s when it is improved, and what its action is worth at the true s.
 
-    next_shown: Array
-
-
-class Improvement(NamedTuple):
-    """What the policy is shown at s when it is improved, what its action is worth at the true s, and for mechanism 3
-    the observations where its output is to stay still, with each state's weight."""
+    `policy` and `critics` are those that an adversary may look at while it chooses what is shown.
+    """
 
     shown: Array
     value: Value
-    still: Array | None = None
-    importance: Array | None = None
+    policy: Any
+    critics: Critics
+    key: jax.Array
 
 
-class SACObjective(Protocol):
-    @property
-    def critics(self) -> int:
-        """How many worst critics `init` is to be given."""
+class SACNotes(NamedTuple):
+    """What the policy is shown at s' when the critics' target is formed; None: s' itself."""
 
-    def init(self, critics: list[Any]) -> Any:
-        """The objective's own training state."""
-
-    def evaluate(
-        self, extra: Any, policy: Any, target: Critics, batch: SACBatch, key: jax.Array, progress: jax.Array
-    ) -> tuple[Any, Evaluation, Info]:
-        """Mechanism 1: the worst-attack value of what was seen."""
-
-    def improve(
-        self, extra: Any, policy: Any, critics: Critics, batch: SACBatch, key: jax.Array, progress: jax.Array
-    ) -> Improvement:
-        """Mechanism 2: where and by which value the actor is improved."""
-
-    def loss(
-        self, base: jax.Array, policy: Any, batch: SACBatch, better: Improvement, key: jax.Array, progress: jax.Array
-    ) -> jax.Array:
-        """Mechanism 3: the actor's loss around the base's."""
+    next_shown: Array | None = None
 
 
-class VanillaSAC(NamedTuple):
-    """All doors closed: SAC itself."""
-
-    critics: int = 0
-
-    def init(self, critics: list[Any]) -> Any:
-        return ()
-
-    def evaluate(
-        self, extra: Any, policy: Any, target: Critics, batch: SACBatch, key: jax.Array, progress: jax.Array
-    ) -> tuple[Any, Evaluation, Info]:
-        return extra, Evaluation(batch.next_obs), {}
-
-    def improve(
-        self, extra: Any, policy: Any, critics: Critics, batch: SACBatch, key: jax.Array, progress: jax.Array
-    ) -> Improvement:
-        return Improvement(batch.obs, critics.least)
-
-    def loss(
-        self, base: jax.Array, policy: Any, batch: SACBatch, better: Improvement, key: jax.Array, progress: jax.Array
-    ) -> jax.Array:
-        return base
+SACObjective = Objective[SACBatch, ActorSignal, BaseLoss, Any]
+"""SAC lends its target critics; notes are SACNotes or have their field."""

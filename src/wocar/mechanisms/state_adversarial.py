@@ -1,66 +1,68 @@
 """Mechanism 3 as an objective of its own: the state-adversarial regulariser of SA-PPO and SA-A2C."""
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
-from wocar.bounds import Ball, ascend_in_ball, network_bounds
-from wocar.mechanisms.objective import Info, standardise
+from wocar.bounds import ascend_in_ball, network_bounds
+from wocar.mechanisms.objective import InBall, Info, PolicyLoss
 from wocar.mechanisms.policy_config import RobustConfig
 from wocar.mechanisms.state_reg import policy_distance, policy_distance_bound, state_regularisation
-from wocar.types import Array, Batch, Limits
+from wocar.types import Array, Batch
 
 
-class StateAdversarial(NamedTuple):
+class RegNotes(NamedTuple):
+    """Of each state: the perturbed observation, where it was searched already, and w(s), where states differ in it."""
+
+    perturbed: jax.Array | None = None
+    importance: jax.Array | None = None
+
+
+@dataclass(frozen=True)
+class StateAdversarial(InBall[Batch, jax.Array, PolicyLoss, RegNotes]):
     """Mechanism 3 alone, every state of equal importance: SA-PPO, SA-A2C."""
 
     config: RobustConfig
-    limits: Limits = None
-
-    @property
-    def critics(self) -> int:
-        return 0
-
-    def init(self, critic: Any, obs_shape: tuple[int, ...]) -> Any:
-        return ()
-
-    def ball(self, progress: jax.Array) -> Ball:
-        return self.config.ball(progress, self.limits)
-
-    def fit(
-        self, extra: Any, policy: Any, batch: Batch, key: jax.Array, progress: jax.Array
-    ) -> tuple[Any, Batch, Info]:
-        notes = dict(batch.notes)
-        if self.regularises and self.config.reg_solver == "sgld" and self.config.reg_search == "iteration":
-            notes["perturbed"] = self._search(policy, batch.obs, key, progress)
-        return extra, batch._replace(notes=notes), {"eps": self.ball(progress).eps}
-
-    def advantages(self, batch: Batch, progress: jax.Array) -> jax.Array:
-        return standardise(batch.advantage)
-
-    def penalty(self, policy: Any, batch: Batch, key: jax.Array, progress: jax.Array) -> jax.Array:
-        cfg = self.config
-        if not self.regularises:
-            return jnp.zeros(())
-        head = policy.head(batch.obs)
-        if cfg.reg_solver == "convex":
-            distance = self._distance_bound(policy, head, batch.obs, progress)
-        else:
-            perturbed = batch.notes.get("perturbed")
-            if perturbed is None:
-                perturbed = self._search(policy, batch.obs, key, progress)
-            distance = policy_distance(
-                policy, jax.lax.stop_gradient(head), policy.head(perturbed), detach_std=not cfg.reg_std
-            )
-        importance = batch.notes.get("importance", jnp.ones(()))
-        return cfg.kappa_reg * state_regularisation(distance, importance)
 
     @property
     def regularises(self) -> bool:
-        return self.config.reg and self.config.kappa_reg > 0 and self.config.threat == "observation"
+        return self.config.reg and self.config.kappa_reg > 0 and self.config.threat.on == "observation"
 
-    def _search(self, policy: Any, obs: Array, key: jax.Array, progress: jax.Array) -> jax.Array:
+    def evaluate(
+        self, state: Any, policy: Any, batch: Batch, base: Any, key: jax.Array, progress: jax.Array
+    ) -> tuple[Any, RegNotes, Info]:
+        notes, cfg = RegNotes(), self.config
+        if self.regularises and cfg.reg_solver == "sgld" and cfg.reg_search == "iteration":
+            notes = RegNotes(self._search(policy, batch.obs, key, progress))
+        return state, notes, {"eps": self.ball(progress).eps}
+
+    def loss(
+        self, base: PolicyLoss, policy: Any, batch: Batch, notes: RegNotes, key: jax.Array, progress: jax.Array
+    ) -> tuple[jax.Array, Info]:
+        """L + κ_reg L_reg."""
+        if not self.regularises:
+            return base.value, base.info
+        penalty = self.config.kappa_reg * self.regularisation(policy, batch.obs, notes, key, progress)
+        return base.value + penalty, {**base.info, "penalty": penalty}
+
+    def regularisation(
+        self, policy: Any, obs: Array, notes: RegNotes, key: jax.Array, progress: jax.Array
+    ) -> jax.Array:
+        """L_reg at searched perturbations, or bounded over the ball."""
+        head = policy.head(obs)
+        if self.config.reg_solver == "convex":
+            distance = self._distance_bound(policy, head, obs, progress)
+        else:
+            perturbed = notes.perturbed
+            if perturbed is None:
+                perturbed = self._search(policy, obs, key, progress)
+            still, other = jax.lax.stop_gradient(head), policy.head(perturbed)
+            distance = policy_distance(policy, still, other, detach_std=not self.config.reg_std)
+        return state_regularisation(distance, jnp.ones(()) if notes.importance is None else notes.importance)
+
+    def _search(self, policy: Any, obs: Array, key: jax.Array, progress: jax.Array) -> Array:
         """The perturbed observations where the policy differs most, by Langevin ascent."""
         ball, steps = self.ball(progress), self.config.reg_steps
         head = policy.head(obs)
@@ -79,7 +81,7 @@ class StateAdversarial(NamedTuple):
     def _distance_bound(self, policy: Any, head: Array, obs: Array, progress: jax.Array) -> jax.Array:
         """Over linear bounds at first, over intervals at the end: the mix follows eps."""
         ball = self.ball(progress)
-        mix = ball.eps / max(self.config.eps, 1e-12)
+        mix = ball.eps / jnp.maximum(self.ball(jnp.ones(())).eps, 1e-12)
         loose = network_bounds(policy.network, ball, obs, "ibp")
         tight = network_bounds(policy.network, ball, obs, "crown-ibp")
         lower, upper = (mix * a + (1 - mix) * b for a, b in zip(loose, tight, strict=True))

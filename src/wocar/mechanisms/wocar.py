@@ -1,14 +1,15 @@
 """The three mechanisms together: worst-case-aware training."""
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from wocar.mechanisms.critic_replay import CriticReplay
-from wocar.mechanisms.objective import Info
+from wocar.mechanisms.objective import Discounted, Info, Objective, PolicyLoss
 from wocar.mechanisms.policy_config import WocarConfig
-from wocar.mechanisms.state_adversarial import StateAdversarial
+from wocar.mechanisms.state_adversarial import RegNotes, StateAdversarial
 from wocar.mechanisms.state_reg import state_importance
 from wocar.mechanisms.worst_policy import robust_advantage
 from wocar.mechanisms.worst_set import SetMinimum, set_minimum
@@ -21,7 +22,7 @@ from wocar.mechanisms.worst_value import (
     worst_attack_backup,
 )
 from wocar.schedules import Schedule
-from wocar.types import ActionSpace, Batch, Limits
+from wocar.types import ActionSpace, Array, Batch, Limits
 
 
 class WocarState(NamedTuple):
@@ -34,12 +35,19 @@ class WocarState(NamedTuple):
         return dict(zip(("worst", "worst-twin"), members, strict=False))
 
 
-class Wocar(NamedTuple):
+class WocarNotes(NamedTuple):
+    reg: RegNotes
+    """For mechanism 3."""
+    worst: jax.Array
+    """For mechanism 2: the worst-attack term of each sample, (N,)."""
+
+
+@dataclass(frozen=True)
+class Wocar(Objective[Batch, jax.Array, PolicyLoss, WocarNotes]):
     """All three doors open. Eq. (8): L_π = L_RL + κ_wst L_wst + κ_reg L_reg."""
 
     config: WocarConfig
     actions: ActionSpace
-    gamma: float
     limits: Limits = None
 
     @property
@@ -50,41 +58,41 @@ class Wocar(NamedTuple):
     def regulariser(self) -> StateAdversarial:
         return StateAdversarial(self.config, self.limits)
 
-    def init(self, critic: Any, obs_shape: tuple[int, ...]) -> WocarState:
+    def init(self, critics: Any, obs_shape: tuple[int, ...]) -> WocarState:
         size = None if self.actions.discrete else self.actions.size
         capacity = self.config.critic_replay
         return WocarState(
-            WorstCritic.create(critic), CriticReplay.create(capacity, obs_shape, size) if capacity else None
+            WorstCritic.create(critics), CriticReplay.create(capacity, obs_shape, size) if capacity else None
         )
 
-    def fit(
-        self, extra: WocarState, policy: Any, batch: Batch, key: jax.Array, progress: jax.Array
-    ) -> tuple[WocarState, Batch, Info]:
-        """Alg. 1, lines 7 to 11: action sets, worst actions, targets, critic, importance; notes them for the policy."""
+    def evaluate(
+        self, state: WocarState, policy: Any, batch: Batch, base: Discounted, key: jax.Array, progress: jax.Array
+    ) -> tuple[WocarState, WocarNotes, Info]:
+        """Alg. 1, lines 7 to 11: action sets, worst actions, targets, critic, importance."""
         cfg = self.config
-        _, batch, info = self.regulariser.fit((), policy, batch, key, progress)
+        _, reg, info = self.regulariser.evaluate((), policy, batch, base, key, progress)
         actions = self.actions.cut(batch.actions)
 
         n, ends = len(batch.rewards), boundaries(batch)
         states = jnp.concatenate([batch.obs, batch.next_obs.at[ends].get(mode="clip")])
-        replay, past = extra.replay, None
+        replay, past = state.replay, None
         if replay is not None:
             replay = replay.insert(batch, actions, jax.random.fold_in(key, 2))
-            past = replay.sample(n // 2, batch.notes["reward_scale"][0], jax.random.fold_in(key, 3))
+            past = replay.sample(n // 2, batch.reward_scale[0], jax.random.fold_in(key, 3))
             states = jnp.concatenate([states, past.next_obs])
         acting = policy.onward(batch.obs, ends)
-        found = set_minimum(acting, extra.worst, states, cfg.set_ball(progress, self.limits), cfg, self.actions)
+        found = set_minimum(acting, state.worst, states, cfg.set_ball(progress, self.limits), cfg, self.actions)
         here, at_ends, at_past = jnp.split(found.value, [n, n + len(ends)])
         next_minimum = follow(here, batch.last, ends, at_ends)
 
-        targets = worst_attack_backup(batch.rewards, batch.terminated, next_minimum, self.gamma)
+        targets = worst_attack_backup(batch.rewards, batch.terminated, next_minimum, base.gamma)
         lessons = [(batch.obs, actions, targets)]
         if past is not None:
-            old = worst_attack_backup(past.rewards, past.terminated, at_past, self.gamma)
+            old = worst_attack_backup(past.rewards, past.terminated, at_past, base.gamma)
             lessons.append((past.obs, past.actions, old))
         seen, done, wanted = (jnp.concatenate(x) for x in zip(*lessons, strict=True))
         critic, loss = fit_worst_critic(
-            extra.worst,
+            state.worst,
             seen,
             done,
             wanted,
@@ -98,21 +106,22 @@ class Wocar(NamedTuple):
         at_mode = q_at(critic.target, batch.obs, found.mode[:n])
         after = q_at(critic.target, batch.obs, actions)
         term = {"raw": after, "baseline": after - at_mode, "td": targets - at_mode}[cfg.worst_form]
-        notes = dict(batch.notes, worst=term)
         w = state_importance(batch.value, here)
         if cfg.importance:
-            notes["importance"] = w
-        return WocarState(critic, replay), batch._replace(notes=notes), info | report(found, w, loss)
+            reg = reg._replace(importance=w)
+        return WocarState(critic, replay), WocarNotes(reg, term), info | report(found, w, loss)
 
-    def advantages(self, batch: Batch, progress: jax.Array) -> jax.Array:
+    def improve(self, signal: jax.Array, batch: Batch, notes: WocarNotes, progress: jax.Array) -> Array:
         cfg = self.config
         if cfg.kappa_wst == 0:
-            return self.regulariser.advantages(batch, progress)
+            return signal
         kappa = Schedule(cfg.kappa_wst, cfg.kappa_schedule)(progress)
-        return robust_advantage(batch.advantage, batch.notes["worst"], kappa, own_scale=cfg.worst_form == "raw")
+        return robust_advantage(batch.advantage, notes.worst, kappa, own_scale=cfg.worst_form == "raw")
 
-    def penalty(self, policy: Any, batch: Batch, key: jax.Array, progress: jax.Array) -> jax.Array:
-        return self.regulariser.penalty(policy, batch, key, progress)
+    def loss(
+        self, base: PolicyLoss, policy: Any, batch: Batch, notes: WocarNotes, key: jax.Array, progress: jax.Array
+    ) -> tuple[jax.Array, Info]:
+        return self.regulariser.loss(base, policy, batch, notes.reg, key, progress)
 
 
 def report(found: SetMinimum, w: jax.Array, loss: jax.Array) -> Info:

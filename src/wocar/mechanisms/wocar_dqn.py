@@ -1,19 +1,20 @@
 """The three mechanisms together in a Q network: worst-case-aware robust DQN (Algorithm 2)."""
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
-from wocar.mechanisms.objective import Info
+from wocar.mechanisms.objective import BaseLoss, Info, Objective
 from wocar.mechanisms.q_config import WocarQConfig
-from wocar.mechanisms.q_objective import Base, QBatch, QNet, StateAdversarialQ
+from wocar.mechanisms.q_objective import ActionValues, QBase, QBatch, QNet, QRegNotes, StateAdversarialQ
 from wocar.mechanisms.state_reg import state_importance
 from wocar.mechanisms.worst_policy import mixed_values
 from wocar.mechanisms.worst_set import set_minimum
 from wocar.mechanisms.worst_value import worst_attack_backup
 from wocar.schedules import Schedule
-from wocar.types import ActionSpace, Array, Limits
+from wocar.types import ActionSpace, Limits
 
 
 class WocarQState(NamedTuple):
@@ -27,42 +28,54 @@ class WocarQState(NamedTuple):
         return {"natural": self.natural.online, "worst": self.worst.target}
 
 
-class WocarQ(NamedTuple):
+class WocarQNotes(NamedTuple):
+    reg: QRegNotes
+    """For mechanism 3."""
+    natural: ActionValues
+    """For mechanism 2: the next state's, without an attacker ..."""
+    worst: ActionValues
+    """... and under the worst attack."""
+
+
+@dataclass(frozen=True)
+class WocarQ(Objective[QBatch, ActionValues, BaseLoss, WocarQNotes]):
     """All three doors open. The acting network Q_r learns from the values of the two others, not from its own."""
 
     config: WocarQConfig
     actions: ActionSpace
     limits: Limits = None
-    critics: int = 2
+
+    @property
+    def critics(self) -> int:
+        return 2
 
     @property
     def regulariser(self) -> StateAdversarialQ:
         return StateAdversarialQ(self.config, self.limits)
 
-    def init(self, critics: list[QNet]) -> WocarQState:
+    def init(self, critics: list[QNet], obs_shape: tuple[int, ...]) -> WocarQState:
         return WocarQState(*critics)
 
-    def fit(
-        self, extra: WocarQState, policy: Any, batch: QBatch, base: Base, progress: jax.Array
-    ) -> tuple[WocarQState, QBatch, Info]:
+    def evaluate(
+        self, state: WocarQState, policy: Any, batch: QBatch, base: QBase, key: jax.Array, progress: jax.Array
+    ) -> tuple[WocarQState, WocarQNotes, Info]:
         """Alg. 2, lines 8 to 16: natural values, action sets at s', worst actions, worst critic, importance."""
         cfg, ball = self.config, self.regulariser.ball(progress)
         after = batch.after
-        next_natural = base.next_value(extra.natural.online(after.next_obs), extra.natural.target(after.next_obs))
-        natural, _ = base.descend(extra.natural, batch, after.rewards + after.discounts * next_natural)
+        next_natural = state.natural.values(after.next_obs)
+        wanted = after.rewards + after.discounts * base.next_value(next_natural)
+        natural, _ = base.descend(state.natural, batch, wanted)
 
-        found = set_minimum(policy, extra.worst, batch.next_obs, ball, cfg, self.actions)
+        found = set_minimum(policy, state.worst, batch.next_obs, ball, cfg, self.actions)
         targets = worst_attack_backup(batch.rewards, batch.discounts == 0, found.value, batch.discounts)
-        worst, errors = base.descend(extra.worst, batch, targets)
+        worst, errors = base.descend(state.worst, batch, targets)
 
-        values = extra.natural.online(batch.obs)
+        values, reference = state.natural.online(batch.obs), None
         w = state_importance(values.max(axis=-1), values.min(axis=-1))
-        if cfg.importance:
-            batch = batch._replace(notes={**batch.notes, "importance": w})
         if cfg.reg_reference == "values":
-            followed = extra.natural.target(batch.obs), extra.worst.target(batch.obs)
+            followed = state.natural.target(batch.obs), state.worst.target(batch.obs)
             reference = mixed_values(followed[0], followed[1], self.kappa(progress))
-            batch = batch._replace(notes={**batch.notes, "reference": reference})
+        reg = QRegNotes(w if cfg.importance else None, reference)
         info = {
             "eps": ball.eps,
             "kappa_wst": self.kappa(progress),
@@ -74,20 +87,20 @@ class WocarQ(NamedTuple):
             "set_plural": found.plural.mean(),
             "importance_std": w.std(),
         }
-        return WocarQState(natural, worst), batch, info
+        notes = WocarQNotes(reg, next_natural, state.worst.values(after.next_obs))
+        return WocarQState(natural, worst), notes, info
 
-    def action_values(
-        self, extra: WocarQState, q: QNet, obs: Array, progress: jax.Array
-    ) -> tuple[jax.Array, jax.Array]:
+    def improve(self, signal: ActionValues, batch: QBatch, notes: WocarQNotes, progress: jax.Array) -> ActionValues:
         """Alg. 2, line 17: (1 - κ) Q_v + κ Q_worst, of the online networks and of the targets."""
-        natural = extra.natural.online(obs), extra.natural.target(obs)
         if self.config.kappa_wst == 0:
-            return natural
-        kappa, worst = self.kappa(progress), (extra.worst.online(obs), extra.worst.target(obs))
-        return mixed_values(natural[0], worst[0], kappa), mixed_values(natural[1], worst[1], kappa)
+            return notes.natural
+        kappa = self.kappa(progress)
+        return ActionValues(*(mixed_values(*q, kappa) for q in zip(notes.natural, notes.worst, strict=True)))
 
-    def penalty(self, policy: Any, batch: QBatch, key: jax.Array, progress: jax.Array) -> jax.Array:
-        return self.regulariser.penalty(policy, batch, key, progress)
+    def loss(
+        self, base: BaseLoss, policy: Any, batch: QBatch, notes: WocarQNotes, key: jax.Array, progress: jax.Array
+    ) -> tuple[jax.Array, Info]:
+        return self.regulariser.loss(base, policy, batch, notes.reg, key, progress)
 
     def kappa(self, progress: jax.Array) -> jax.Array:
         cfg = self.config

@@ -1,5 +1,6 @@
 """Settings of learned attackers per victim and task: the grids that published attacks were searched in."""
 
+import dataclasses
 import itertools
 from pathlib import Path
 from typing import Any, get_args
@@ -8,8 +9,10 @@ from wocar.agent import Agent
 from wocar.config_base import configured
 from wocar.interop import file_family
 from wocar.methods.layers import files
-from wocar.methods.registry import METHODS, find_method
+from wocar.methods.presets import find_preset
+from wocar.methods.registry import METHODS
 from wocar.methods.tasks import kind_of, task_of
+from wocar.threat import Threat
 from wocar.training.ppo import PPOConfig
 from wocar.training.run_config import RunConfig
 from wocar.types import VictimFamily
@@ -47,18 +50,13 @@ def victim_family(victim: Agent) -> VictimFamily:
     return METHODS[method].family if method in METHODS else file_family(method)
 
 
-def attacker_config(name: str, victim: Agent, path: Path, eps: float) -> RunConfig:
+def attacker_config(name: str, victim: Agent, path: Path, threat: Threat) -> RunConfig:
     """The preset of an attacker of `victim`, which lies in `path`."""
-    method = find_method(name)
-    assert method.attack is not None
-    settings = _settings(method.layers, victim)
-    return RunConfig(
-        method=name,
-        env=victim.spec.id,
-        steps=settings.pop("steps"),
-        algorithm=PPOConfig(**settings),
-        attack=configured(method.attack, victim=path, eps=eps, **method.attack.for_victim(victim.spec)),
-    )
+    preset = find_preset(name, victim.spec.id, family=victim_family(victim))
+    kind = preset.method.attack
+    assert kind is not None
+    attack = configured(kind, victim=path, threat=threat, **kind.for_victim(victim.spec))
+    return dataclasses.replace(preset.config, attack=attack)
 
 
 def _settings(source: Any, victim: Agent) -> dict[str, Any]:

@@ -96,6 +96,15 @@ class PixelNormaliser(NamedTuple):
         return self.brightest > 0
 
 
+def affine(normaliser: "Normaliser") -> tuple[np.ndarray, np.ndarray]:
+    """Mean and scale of z = (o - mean) / scale, before the clip."""
+    if isinstance(normaliser, PixelNormaliser):
+        return np.zeros(()), np.asarray(normaliser.brightest, np.float64)
+    if isinstance(normaliser, RunningNormaliser):
+        return normaliser.mean, normaliser.std + 1e-8
+    return normaliser.mean, normaliser.scale
+
+
 def as_is(obs: np.ndarray) -> np.ndarray:
     """A copy, for observations that are not normalised here."""
     return np.array(obs, np.float32)

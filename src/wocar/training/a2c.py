@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import optax
 
 from wocar.config_base import COUNT, NOT_NEGATIVE, POSITIVE, SHARE, AlgorithmConfig
-from wocar.mechanisms.objective import Info, Objective, Vanilla
-from wocar.training.learner import Learner, apply_gradient, create_networks, create_worst_critic, make_batch
+from wocar.mechanisms.objective import Info, PolicyLoss, PolicyObjective, Vanilla, standardise
+from wocar.training.learner import Learner, Networks, apply_gradient, create_learner, make_batch
 from wocar.types import Array, Batch, EnvSpec, Transitions
 
 
@@ -43,55 +43,51 @@ class A2CConfig(AlgorithmConfig, kind="a2c"):
         | SHARE.of("gamma gae_lambda")
     )
 
-    def build(self, objective: Objective | None) -> "A2C":
+    def build(self, objective: PolicyObjective | None) -> "A2C":
         return A2C(self, Vanilla() if objective is None else objective)
 
 
 class A2C:
-    def __init__(self, config: A2CConfig, objective: Objective) -> None:
+    def __init__(self, config: A2CConfig, objective: PolicyObjective) -> None:
         self.config, self.objective = config, objective
+        self.networks = Networks(config.hidden, config.init_std)
         self._rmsprop = optax.chain(
             optax.clip_by_global_norm(config.max_grad_norm), optax.scale_by_rms(decay=0.99, eps=1e-5)
         )
         self.update = eqx.filter_jit(self._update, donate="all-except-first")
 
     def init(self, spec: EnvSpec, key: jax.Array) -> Learner:
-        cfg = self.config
-        policy, value = create_networks(spec, jax.random.fold_in(key, 0), cfg.hidden, cfg.init_std)
-        critic = create_worst_critic(spec, jax.random.fold_in(key, 1), cfg.hidden, self.objective.critics)
-        extra = self.objective.init(critic, spec.obs_shape)
-        return Learner(policy, value, self._init_opt(policy), self._init_opt(value), extra)
+        return create_learner(spec, key, self.networks, self.objective, self._rmsprop, self.config.hidden)
 
     def _update(
         self, learner: Learner, rollout: Transitions, key: jax.Array, progress: jax.Array
     ) -> tuple[Learner, Info]:
         cfg = self.config
         lr = 1.0 - progress if cfg.anneal_lr else jnp.ones(())
-        batch = make_batch(learner, rollout, cfg.gamma, cfg.gae_lambda)
-        fit_key, policy_key = jax.random.split(key)
-        extra, batch, fit_info = self.objective.fit(learner.extra, learner.policy, batch, fit_key, progress)
+        batch = make_batch(rollout, self.networks.run(learner, rollout), cfg.gamma, cfg.gae_lambda)
+        evaluate_key, policy_key = jax.random.split(key)
+        extra, notes, found = self.objective.evaluate(learner.extra, learner.policy, batch, cfg, evaluate_key, progress)
 
         def value_objective(value: Any) -> tuple[jax.Array, Info]:
             loss = jnp.mean((value(batch.obs) - batch.returns) ** 2)
             return loss, {"value_loss": loss}
 
         def policy_objective(policy: Any) -> tuple[jax.Array, Info]:
-            advantages = self._advantages(batch, progress)
-            loss, info = a2c_loss(policy, batch, advantages, cfg.ent_coef)
-            penalty = self.objective.penalty(policy, batch, policy_key, progress)
-            return loss + penalty, {**info, "penalty": penalty}
+            advantages = self.objective.improve(self._advantages(batch), batch, notes, progress)
+            base = a2c_loss(policy, batch, advantages, cfg.ent_coef)
+            return self.objective.loss(base, policy, batch, notes, policy_key, progress)
 
         value, value_opt, value_info = self._step(value_objective, learner.value, learner.value_opt, lr * cfg.value_lr)
         policy, policy_opt, policy_info = self._step(
             policy_objective, learner.policy, learner.policy_opt, lr * cfg.policy_lr
         )
-        info = {**value_info, **fit_info, **policy_info, "value": batch.value.mean()}
+        info = {**value_info, **found, **policy_info, "value": batch.value.mean()}
         return Learner(policy, value, policy_opt, value_opt, extra), info
 
-    def _advantages(self, batch: Batch, progress: jax.Array) -> jax.Array:
-        if not self.config.normalise_advantage and not self.objective.critics:
-            return jnp.asarray(batch.advantage)
-        return self.objective.advantages(batch, progress)
+    def _advantages(self, batch: Batch) -> jax.Array:
+        if self.config.normalise_advantage or self.objective.critics:
+            return standardise(batch.advantage)
+        return jnp.asarray(batch.advantage)
 
     def _step(self, objective: Any, network: Any, opt: Any, lr: jax.Array) -> tuple[Any, Any, Info]:
         params, static = eqx.partition(network, eqx.is_array)
@@ -99,12 +95,14 @@ class A2C:
         params, opt = apply_gradient(self._rmsprop, lr, params, opt, grads)
         return eqx.combine(params, static), opt, info
 
-    def _init_opt(self, network: Any) -> Any:
-        return self._rmsprop.init(eqx.filter(network, eqx.is_array))
 
-
-def a2c_loss(policy: Any, batch: Batch, advantages: Array, ent_coef: float) -> tuple[jax.Array, Info]:
+def a2c_loss(policy: Any, batch: Batch, advantages: Array, ent_coef: float) -> PolicyLoss:
     """-mean A log π(a|s) - ent_coef * entropy."""
-    loss = -jnp.mean(advantages * policy.log_prob(batch.obs, batch.actions))
-    entropy = policy.entropy(batch.obs).mean()
-    return loss - ent_coef * entropy, {"policy_loss": loss, "entropy": entropy}
+    log_prob, entropy = policy.log_prob(batch.obs, batch.actions), policy.entropy(batch.obs)
+    loss = -jnp.mean(advantages * log_prob)
+
+    def at(log_prob: Array, advantages: Array) -> jax.Array:
+        return -advantages * log_prob - ent_coef * entropy
+
+    info = {"policy_loss": loss, "entropy": entropy.mean()}
+    return PolicyLoss(loss - ent_coef * entropy.mean(), info, log_prob, advantages, at)

@@ -8,11 +8,11 @@ import numpy as np
 
 from wocar.agent import Agent
 from wocar.attacks.learned import make_actor
-from wocar.bounds import Ball
 from wocar.envs.env_slice import EnvSlice
 from wocar.mechanisms.objective import Vanilla
 from wocar.networks.normaliser import as_is
 from wocar.rollout import Rollout
+from wocar.threat import Threat
 from wocar.training.adversary_config import ATTACKS, AdversaryConfig, attack_meta
 from wocar.training.adversary_env import AdversaryEnv, Screen, adversary_spec
 from wocar.training.attacked_env import AttackedEnv
@@ -36,8 +36,7 @@ class Alternating:
         self.agent_half = _Attacked(config, algorithm, spec)
         rival: Algorithm = type(algorithm)(rival_config.algorithm, Vanilla())
         self.adversary_half = OnPolicy(rival_config, rival, adversary_spec(spec, self.actor), stream=1)
-        eps, norm = config.adversary.adversary_eps, config.adversary.adversary_norm
-        self.ball = Ball.within(self.agent_half.normaliser.limits, eps, norm)
+        self.ball = config.adversary.adversary_threat.ball_for(self.agent_half)
 
     def begin(self, env: VectorEnv, rng: np.random.Generator) -> None:
         agent, adversary, shows, acts = rng.spawn(4)
@@ -114,6 +113,6 @@ def adversary_run(config: RunConfig, adversary: AdversaryConfig) -> RunConfig:
         steps=config.iterations * config.rollout_steps,
         algorithm=dataclasses.replace(config.algorithm, **own),
         robust=None,
-        attack=ATTACKS[kind](Path("agent"), adversary.adversary_eps, adversary.adversary_norm),
+        attack=ATTACKS[kind](Path("agent"), Threat(**vars(adversary.adversary_threat))),
         adversary=None,
     )

@@ -11,10 +11,12 @@ import jax.numpy as jnp
 import optax
 
 from wocar.config_base import COUNT, NOT_NEGATIVE, POSITIVE, SHARE, AlgorithmConfig
-from wocar.mechanisms.objective import Info
-from wocar.mechanisms.q_objective import QBatch, QNet, QObjective, VanillaQ
+from wocar.mechanisms.objective import BaseLoss, Info, Vanilla
+from wocar.mechanisms.q_objective import ActionValues, QBatch, QNet, QObjective
+from wocar.mechanisms.worst_value import taken
 from wocar.networks import SMALL_CNN, DiscreteCritic, GreedyPolicy, cnn, linear, mlp, uniform_weights
-from wocar.training.learner import apply_gradient, check_replay
+from wocar.training.learner import apply_gradient
+from wocar.training.replay_buffer import check_replay
 from wocar.types import Array, EnvSpec, UserError
 
 
@@ -78,7 +80,7 @@ class DQNConfig(AlgorithmConfig, kind="dqn"):
     )
 
     def build(self, objective: QObjective | None) -> "DQN":
-        return DQN(self, VanillaQ() if objective is None else objective)
+        return DQN(self, Vanilla() if objective is None else objective)
 
     def check(self, run: Any) -> None:
         check_replay(self, run)
@@ -115,7 +117,7 @@ class DQN:
             raise UserError(f"DQN chooses among discrete actions; those of {spec.id} are continuous")
         network = network or create_network(spec, key, self.config)
         own = self._net(network, with_target=self.objective.critics == 0)
-        extra = self.objective.init([self._net(network) for _ in range(self.objective.critics)])
+        extra = self.objective.init([self._net(network) for _ in range(self.objective.critics)], spec.obs_shape)
         return DQNLearner(own, extra, jnp.zeros((), jnp.int32))
 
     def _net(self, network: eqx.nn.Sequential, with_target: bool = True) -> QNet:
@@ -142,16 +144,16 @@ class DQN:
         """Alg. 2, lines 8 to 17, on one minibatch; with every door closed DQN. Also the errors (N,) of the acting Q."""
         q, objective, batch = learner.q, self.objective, batch.seen
         base = _Base(self, learner.done, progress)
-        extra, noted, fit_info = objective.fit(learner.extra, learner.policy, batch, base, progress)
+        extra, notes, found = objective.evaluate(learner.extra, learner.policy, batch, base, key, progress)
         after = batch.after
-        next_value = base.next_value(*objective.action_values(learner.extra, q, after.next_obs, progress))
-        wanted = after.rewards + after.discounts * next_value
+        values = objective.improve(q.values(after.next_obs), batch, notes, progress)
+        wanted = after.rewards + after.discounts * base.next_value(values)
 
-        def penalty(online: DiscreteCritic) -> jax.Array:
-            return objective.penalty(GreedyPolicy(online.network), noted, key, progress)
+        def loss(online: DiscreteCritic, td: BaseLoss) -> tuple[jax.Array, Info]:
+            return objective.loss(td, GreedyPolicy(online.network), batch, notes, key, progress)
 
-        q, errors, info = base.descend_with(q, batch, wanted, penalty)
-        return DQNLearner(q, extra, learner.done + 1), errors, {**fit_info, **info}
+        q, errors, info = base.descend_with(q, batch, wanted, loss)
+        return DQNLearner(q, extra, learner.done + 1), errors, {**found, **info}
 
 
 class _Base(NamedTuple):
@@ -159,14 +161,21 @@ class _Base(NamedTuple):
     done: jax.Array
     progress: jax.Array
 
-    def next_value(self, online: Array, target: Array) -> jax.Array:
-        return bootstrap(online if self.algorithm.config.double else target, target)
+    def next_value(self, values: ActionValues) -> jax.Array:
+        return bootstrap(values.online if self.algorithm.config.double else values.target, values.target)
 
     def descend(self, net: QNet, batch: QBatch, wanted: Array) -> tuple[QNet, jax.Array]:
-        net, errors, _ = self.descend_with(net, batch, wanted, lambda online: jnp.zeros(()))
+        net, errors, _ = self.descend_with(net, batch, wanted, lambda online, td: (td.value, td.info))
         return net, errors
 
-    def descend_with(self, net: QNet, batch: QBatch, wanted: Array, penalty: Any) -> tuple[QNet, jax.Array, Info]:
+    def descend_with(
+        self,
+        net: QNet,
+        batch: QBatch,
+        wanted: Array,
+        loss: Callable[[DiscreteCritic, BaseLoss], tuple[jax.Array, Info]],
+    ) -> tuple[QNet, jax.Array, Info]:
+        """One step on the loss made of the temporal-difference loss."""
         cfg = self.algorithm.config
         params, static = eqx.partition(net.online, eqx.is_array)
         wanted = jax.lax.stop_gradient(wanted)
@@ -175,8 +184,9 @@ class _Base(NamedTuple):
             online = eqx.combine(params, static)
             q_values = online(batch.obs)
             errors = taken(q_values, batch.actions) - wanted
-            loss, extra = td_loss(errors, batch.weights, cfg.loss), penalty(online)
-            return loss + extra, (errors, {"loss": loss, "penalty": extra, "value": q_values.max(axis=-1).mean()})
+            td = td_loss(errors, batch.weights, cfg.loss)
+            value, info = loss(online, BaseLoss(td, {"loss": td, "value": q_values.max(axis=-1).mean()}))
+            return value, (errors, info)
 
         grads, (errors, info) = jax.grad(objective, has_aux=True)(params)
         if is_dueling(net.online.network):  # the layer that puts value and leads together is a constant
@@ -197,11 +207,6 @@ class _Base(NamedTuple):
         old, static = eqx.partition(target, eqx.is_array)
         new = eqx.filter(online, eqx.is_array)
         return eqx.combine(jax.tree.map(lambda t, p: jnp.where(rate == 1, p, t + rate * (p - t)), old, new), static)
-
-
-def taken(q_values: Array, actions: Array) -> jax.Array:
-    """Q(s, a) of the actions (N,), from the values of all (N, actions)."""
-    return jnp.take_along_axis(q_values, actions[:, None], axis=-1)[:, 0]
 
 
 def bootstrap(choice: Array, worth: Array) -> jax.Array:

@@ -1,102 +1,94 @@
-"""What every base algorithm trains: a policy, its value, and whatever the objective adds."""
+"""What PPO and A2C train, the batches they learn from, and the steps they take."""
 
-import math
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
 
-from wocar.networks import (
-    SMALL_CNN,
-    CategoricalPolicy,
-    DiscreteCritic,
-    DuelingActionCritic,
-    GaussianPolicy,
-    TwinCritic,
-    ValueCritic,
-    cnn,
-)
+from wocar.mechanisms.objective import PolicyObjective
+from wocar.training.create_networks import create_networks, create_worst_critic
 from wocar.training.gae import gae
-from wocar.types import Array, Batch, EnvSpec, Transitions, UserError
+from wocar.types import Array, Batch, EnvSpec, Memory, Transitions
+
+Data = TypeVar("Data")
 
 
 class Learner(NamedTuple):
-    """`extra` belongs to the objective (the worst critic and its like); `memory` are the states of recurrent networks
-    after the last rollout, one row per environment."""
+    """`extra` is the objective's state; `memory` that of recurrent networks after the last rollout."""
 
     policy: Any
     value: Any
     policy_opt: Any
     value_opt: Any
     extra: Any
-    memory: Any = ()
+    memory: Memory = Memory()
 
 
-def vector_size(spec: EnvSpec) -> int:
-    """How many numbers an observation has, where it is a vector."""
-    if len(spec.obs_shape) != 1:
-        raise UserError(f"{spec.id} shows observations of shape {spec.obs_shape}; this method takes vectors only")
-    return spec.obs_shape[0]
+class Outputs(NamedTuple):
+    """Of the networks along a rollout: log π(a|s), V(s), V(s') of its steps (n * T,), memory before each, after all."""
+
+    log_prob: Array
+    value: Array
+    next_value: Array
+    before: Memory = Memory()
+    after: Memory = Memory()
 
 
-def create_networks(
-    spec: EnvSpec, key: jax.Array, hidden: tuple[int, ...], init_std: float
-) -> tuple[GaussianPolicy | CategoricalPolicy, ValueCritic]:
-    """Convolutions for pixels (channels, height, width), else dense layers."""
-    policy_key, value_key = jax.random.split(key)
-    if len(spec.obs_shape) == 3:
-        network = cnn(spec.obs_shape, spec.actions.size, policy_key, **SMALL_CNN, head_gain=0.01)
-        value = ValueCritic(cnn(spec.obs_shape, 1, value_key, **SMALL_CNN))
-        if spec.actions.discrete:
-            return CategoricalPolicy(network), value
-        return GaussianPolicy(network, jnp.full(spec.actions.size, math.log(init_std), jnp.float32)), value
-    size = vector_size(spec)
-    value = ValueCritic.create(size, value_key, hidden)
-    if spec.actions.discrete:
-        return CategoricalPolicy.create(size, spec.actions.size, policy_key, hidden), value
-    return GaussianPolicy.create(size, spec.actions.size, policy_key, hidden, init_std), value
+@dataclass(frozen=True)
+class Networks:
+    """Policy and value as networks without memory; in recurrent_ppo with one."""
+
+    hidden: tuple[int, ...]
+    init_std: float
+
+    def create(self, spec: EnvSpec, key: jax.Array) -> tuple[Any, Any, Memory]:
+        """Policy, value, and their memory before the first step."""
+        return *create_networks(spec, key, self.hidden, self.init_std), Memory()
+
+    def run(self, learner: Learner, rollout: Transitions) -> Outputs:
+        flat = flatten(rollout)
+        value, next_value = learner.value(flat.obs), learner.value(flat.next_obs)
+        return Outputs(learner.policy.log_prob(flat.obs, flat.actions), value, next_value)
+
+    def policy(self, policy: Any, batch: Batch) -> Any:
+        """The policy at the batch's observations."""
+        return policy
+
+    def values(self, value: Any, batch: Batch) -> jax.Array:
+        """V at the batch's observations, (N,)."""
+        return value(batch.obs)
 
 
-def create_worst_critic(spec: EnvSpec, key: jax.Array, hidden: tuple[int, ...], count: int) -> Any:
-    """None, one critic of the kind the actions ask for, or a pair of them."""
-    kind: Any = DiscreteCritic if spec.actions.discrete else DuelingActionCritic
-    if count == 0:
-        return None
-    keys = [key] if count == 1 else list(jax.random.split(key))
-    if len(spec.obs_shape) == 3 and spec.actions.discrete:
-        critics = [DiscreteCritic(cnn(spec.obs_shape, spec.actions.size, k, **SMALL_CNN)) for k in keys]
-    else:
-        critics = [kind.create(vector_size(spec), spec.actions.size, k, hidden) for k in keys]
-    return critics[0] if count == 1 else TwinCritic(*critics)
-
-
-def make_batch(learner: Learner, rollout: Transitions, gamma: float, gae_lambda: float) -> Batch:
-    """Flatten a rollout (n, T, ...) to (n * T, ...) and add what the frozen policy and value say of it."""
-    flat = flatten(rollout)
-    value, next_value = learner.value(flat.obs), learner.value(flat.next_obs)
-    log_prob = learner.policy.log_prob(flat.obs, flat.actions)
-    return assemble_batch(rollout, value, next_value, log_prob, gamma, gae_lambda)
+def create_learner(
+    spec: EnvSpec,
+    key: jax.Array,
+    networks: Networks,
+    objective: PolicyObjective,
+    optimiser: optax.GradientTransformation,
+    critic_hidden: tuple[int, ...],
+) -> Learner:
+    policy, value, memory = networks.create(spec, jax.random.fold_in(key, 0))
+    critic = create_worst_critic(spec, jax.random.fold_in(key, 1), critic_hidden, objective.critics)
+    policy_opt, value_opt = (optimiser.init(eqx.filter(network, eqx.is_array)) for network in (policy, value))
+    return Learner(policy, value, policy_opt, value_opt, objective.init(critic, spec.obs_shape), memory)
 
 
 def flatten(rollout: Transitions) -> Transitions:
+    """(n, T, ...) -> (n * T, ...)"""
     return Transitions(*(jnp.asarray(x).reshape(-1, *x.shape[2:]) for x in rollout[:-1]))
 
 
-def assemble_batch(
-    rollout: Transitions,
-    value: Array,
-    next_value: Array,
-    log_prob: Array,
-    gamma: float,
-    gae_lambda: float,
-) -> Batch:
-    """The batch of a rollout (n, T, ...), given V(s), V(s') and log π(a|s) of its steps (n * T,)."""
+def make_batch(rollout: Transitions, outputs: Outputs, gamma: float, gae_lambda: float) -> Batch:
+    """The batch of a rollout (n, T, ...), given what the frozen networks say of it."""
     flat, grid = flatten(rollout), rollout.rewards.shape
     terminated, truncated = flat.terminated.reshape(grid), flat.truncated.reshape(grid)
     last = (terminated | truncated).at[:, -1].set(True)
-    rewards, values, next_values = (jnp.asarray(x).reshape(grid) for x in (flat.rewards, value, next_value))
+    seen = flat.rewards, outputs.value, outputs.next_value
+    rewards, values, next_values = (jnp.asarray(x).reshape(grid) for x in seen)
     advantage = gae(rewards, values, next_values, terminated, truncated, gamma, gae_lambda).reshape(-1)
     return Batch(
         obs=flat.obs,
@@ -105,11 +97,12 @@ def assemble_batch(
         next_obs=flat.next_obs,
         terminated=flat.terminated,
         last=last.reshape(-1),
-        log_prob=log_prob,
-        value=value,
+        log_prob=outputs.log_prob,
+        value=outputs.value,
         advantage=advantage,
-        returns=advantage + value,
-        notes={"reward_scale": jnp.broadcast_to(rollout.reward_scale, value.shape)},
+        returns=advantage + outputs.value,
+        reward_scale=jnp.broadcast_to(rollout.reward_scale, outputs.value.shape),
+        memory=outputs.before,
     )
 
 
@@ -124,21 +117,12 @@ def apply_gradient(optimiser: optax.GradientTransformation, lr: jax.Array, param
     return jax.tree.map(lambda p, d: p - lr * d, params, direction), state
 
 
-def minibatches(batch: Batch, key: jax.Array, count: int, block: int = 1) -> Batch:
-    """The batch in random order as (count, N / count, ...); blocks of so many rows stay together, in their order."""
-    blocks = batch.rewards.shape[0] // block
+def minibatches(data: Data, key: jax.Array, count: int, block: int = 1) -> Data:
+    """Rows (N, ...) in random order as (count, N / count, ...); blocks of so many stay together, in their order."""
+    blocks = jax.tree.leaves(data)[0].shape[0] // block
     order = jax.random.permutation(key, blocks)[: blocks // count * count].reshape(count, -1)
 
     def cut(x: jax.Array) -> jax.Array:
         return x.reshape(blocks, block, *x.shape[1:])[order].reshape(count, -1, *x.shape[1:])
 
-    return jax.tree.map(cut, batch)
-
-
-def check_replay(config: Any, run: Any) -> None:
-    """A UserError where the settings of a replay do not fit together."""
-    if run.batch_steps % config.train_freq:
-        raise UserError(f"--train-freq must divide n_envs * n_steps = {run.batch_steps}, not be {config.train_freq}")
-    least = config.n_envs * (config.n_step + 10)
-    if config.buffer_size < least:
-        raise UserError(f"--buffer-size must be at least {least} here, not {config.buffer_size}")
+    return jax.tree.map(cut, data)

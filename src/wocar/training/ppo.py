@@ -9,12 +9,12 @@ import jax.numpy as jnp
 import optax
 
 from wocar.config_base import COUNT, NOT_NEGATIVE, POSITIVE, SHARE, AlgorithmConfig
-from wocar.mechanisms.objective import Info, Objective, Vanilla, clipped_surrogate
+from wocar.mechanisms.objective import Info, PolicyLoss, PolicyObjective, Vanilla, standardise
 from wocar.training.learner import (
     Learner,
+    Networks,
     apply_gradient,
-    create_networks,
-    create_worst_critic,
+    create_learner,
     make_batch,
     minibatches,
 )
@@ -53,8 +53,12 @@ class PPOConfig(AlgorithmConfig, kind="ppo"):
         | SHARE.of("gamma gae_lambda")
     )
 
-    def build(self, objective: Objective | None) -> "PPO":
+    def build(self, objective: PolicyObjective | None) -> "PPO":
         return PPO(self, Vanilla() if objective is None else objective)
+
+    @property
+    def networks(self) -> Networks:
+        return Networks(self.hidden, self.init_std)
 
     @property
     def critic_hidden(self) -> tuple[int, ...]:
@@ -63,41 +67,13 @@ class PPOConfig(AlgorithmConfig, kind="ppo"):
 
 
 class PPO:
-    def __init__(self, config: PPOConfig, objective: Objective) -> None:
-        self.config, self.objective = config, objective
+    def __init__(self, config: PPOConfig, objective: PolicyObjective) -> None:
+        self.config, self.objective, self.networks = config, objective, config.networks
         self._adam = optax.scale_by_adam(eps=1e-5)
         self.update = eqx.filter_jit(self._update, donate="all-except-first")
 
     def init(self, spec: EnvSpec, key: jax.Array) -> Learner:
-        cfg = self.config
-        policy, value = self.networks(spec, jax.random.fold_in(key, 0))
-        critic = create_worst_critic(spec, jax.random.fold_in(key, 1), cfg.critic_hidden, self.objective.critics)
-        extra = self.objective.init(critic, spec.obs_shape)
-        return Learner(policy, value, self._init_opt(policy), self._init_opt(value), extra, self.memory(policy, value))
-
-    def networks(self, spec: EnvSpec, key: jax.Array) -> tuple[Any, Any]:
-        """Policy and value to train."""
-        return create_networks(spec, key, self.config.hidden, self.config.init_std)
-
-    def memory(self, policy: Any, value: Any) -> Any:
-        """What the networks remember when environments start."""
-        return ()
-
-    def batch(self, learner: Learner, rollout: Transitions) -> tuple[Batch, Any]:
-        """The batch of a rollout, and what the networks remember after it."""
-        return make_batch(learner, rollout, self.config.gamma, self.config.gae_lambda), ()
-
-    def values(self, value: Any, batch: Batch) -> jax.Array:
-        """V at the batch's observations."""
-        return value(batch.obs)
-
-    def acting(self, policy: Any, batch: Batch) -> Any:
-        """The policy as it acts at the batch's observations."""
-        return policy
-
-    def held(self, policy: Any, batch: Batch) -> Any:
-        """The policy as it would act at other observations in their place."""
-        return policy
+        return create_learner(spec, key, self.networks, self.objective, self._adam, self.config.critic_hidden)
 
     def _update(
         self, learner: Learner, rollout: Transitions, key: jax.Array, progress: jax.Array
@@ -106,79 +82,79 @@ class PPO:
 
         `progress` runs from 0 to 1 over training; `rollout` holds normalised rewards, axes (n, T).
         """
-        cfg = self.config
+        cfg, objective, networks = self.config, self.objective, self.networks
         lr = 1.0 - progress if cfg.anneal_lr else jnp.ones(())
-        batch, memory = self.batch(learner, rollout)
-        value_key, fit_key, policy_key = jax.random.split(key, 3)
+        outputs = networks.run(learner, rollout)
+        batch = make_batch(rollout, outputs, cfg.gamma, cfg.gae_lambda)
+        value_key, evaluate_key, policy_key = jax.random.split(key, 3)
 
-        def value_objective(value: Any, batch: Batch, key: jax.Array) -> tuple[jax.Array, Info]:
-            loss = value_loss(self.values(value, batch), batch, cfg.clip_range if cfg.value_clip else None)
+        def of_value(value: Any, batch: Batch, key: jax.Array) -> tuple[jax.Array, Info]:
+            clip_range = cfg.clip_range if cfg.value_clip else None
+            loss = value_loss(networks.values(value, batch), batch, clip_range)
             return loss, {"value_loss": loss}
 
         value, value_opt, value_info = self._descend(
-            value_objective, learner.value, learner.value_opt, batch, value_key, cfg.value_epochs, lr * cfg.value_lr
+            of_value, learner.value, learner.value_opt, batch, value_key, cfg.value_epochs, lr * cfg.value_lr
         )
-        extra, batch, fit_info = self.objective.fit(
-            learner.extra, self.held(learner.policy, batch), batch, fit_key, progress
-        )
+        policy = learner.policy.held(batch.memory.policy)
+        extra, notes, found = objective.evaluate(learner.extra, policy, batch, cfg, evaluate_key, progress)
 
-        def policy_objective(policy: Any, batch: Batch, key: jax.Array) -> tuple[jax.Array, Info]:
-            advantages = self.objective.advantages(batch, progress)
-            loss, info = ppo_loss(self.acting(policy, batch), batch, advantages, cfg.clip_range, cfg.ent_coef)
-            penalty = self.objective.penalty(self.held(policy, batch), batch, key, progress)
-            return loss + penalty, {**info, "penalty": penalty}
+        def of_policy(policy: Any, part: tuple[Batch, Any], key: jax.Array) -> tuple[jax.Array, Info]:
+            batch, notes = part
+            advantages = objective.improve(standardise(batch.advantage), batch, notes, progress)
+            base = ppo_loss(networks.policy(policy, batch), batch, advantages, cfg.clip_range, cfg.ent_coef)
+            return objective.loss(base, policy.held(batch.memory.policy), batch, notes, key, progress)
 
+        data, policy_lr = (batch, notes), lr * cfg.policy_lr
         policy, policy_opt, policy_info = self._descend(
-            policy_objective,
-            learner.policy,
-            learner.policy_opt,
-            batch,
-            policy_key,
-            cfg.policy_epochs,
-            lr * cfg.policy_lr,
+            of_policy, learner.policy, learner.policy_opt, data, policy_key, cfg.policy_epochs, policy_lr
         )
-        info = {**value_info, **fit_info, **policy_info, "value": batch.value.mean()}
-        return Learner(policy, value, policy_opt, value_opt, extra, memory), info
+        info = {**value_info, **found, **policy_info, "value": batch.value.mean()}
+        return Learner(policy, value, policy_opt, value_opt, extra, outputs.after), info
 
     def _descend(
-        self, objective: Any, network: Any, opt: Any, batch: Batch, key: jax.Array, epochs: int, lr: jax.Array
+        self, loss: Any, network: Any, opt: Any, data: Any, key: jax.Array, epochs: int, lr: jax.Array
     ) -> tuple[Any, Any, Info]:
-        """Epochs of shuffled minibatch steps on objective(network, minibatch, key) -> (loss, info)."""
+        """Epochs of shuffled minibatch steps on loss(network, minibatch, key) -> (loss, info)."""
         params, static = eqx.partition(network, eqx.is_array)
 
-        def minibatch(carry: Any, step: tuple[Batch, jax.Array]) -> tuple[Any, Info]:
+        def minibatch(carry: Any, step: tuple[Any, jax.Array]) -> tuple[Any, Info]:
             params, opt = carry
             part, key = step
-            grads, info = jax.grad(lambda p: objective(eqx.combine(p, static), part, key), has_aux=True)(params)
+            grads, info = jax.grad(lambda p: loss(eqx.combine(p, static), part, key), has_aux=True)(params)
             return apply_gradient(self._adam, lr, params, opt, grads), info
 
         def epoch(carry: Any, key: jax.Array) -> tuple[Any, Info]:
             order_key, step_key = jax.random.split(key)
-            parts = minibatches(batch, order_key, self.config.minibatches, self.config.block)
+            parts = minibatches(data, order_key, self.config.minibatches, self.config.block)
             return jax.lax.scan(minibatch, carry, (parts, jax.random.split(step_key, self.config.minibatches)))
 
         (params, opt), info = jax.lax.scan(epoch, (params, opt), jax.random.split(key, epochs))
         return eqx.combine(params, static), opt, jax.tree.map(lambda x: x[-1].mean(), info)
 
-    def _init_opt(self, network: Any) -> Any:
-        return self._adam.init(eqx.filter(network, eqx.is_array))
 
-
-def ppo_loss(
-    policy: Any, batch: Batch, advantages: Array, clip_range: float, ent_coef: float
-) -> tuple[jax.Array, Info]:
+def ppo_loss(policy: Any, batch: Batch, advantages: Array, clip_range: float, ent_coef: float) -> PolicyLoss:
     """-mean min(ρA, clip(ρ, 1-c, 1+c)A) - ent_coef * entropy."""
-    log_prob = policy.log_prob(batch.obs, batch.actions)
+    log_prob, entropy = policy.log_prob(batch.obs, batch.actions), policy.entropy(batch.obs)
     ratio = jnp.exp(log_prob - batch.log_prob)
-    surrogate = clipped_surrogate(ratio, advantages, clip_range)
-    entropy = policy.entropy(batch.obs).mean()
+    surrogate = clipped_surrogate(ratio, advantages, clip_range).mean()
     info = {
-        "policy_loss": -surrogate.mean(),
-        "entropy": entropy,
+        "policy_loss": -surrogate,
+        "entropy": entropy.mean(),
         "kl": (batch.log_prob - log_prob).mean(),
         "clipped": (jnp.abs(ratio - 1) > clip_range).mean(),
     }
-    return -surrogate.mean() - ent_coef * entropy, info
+
+    def at(log_prob: Array, advantages: Array) -> jax.Array:
+        ratio = jnp.exp(log_prob - batch.log_prob)
+        return -clipped_surrogate(ratio, advantages, clip_range) - ent_coef * entropy
+
+    return PolicyLoss(-surrogate - ent_coef * entropy.mean(), info, log_prob, advantages, at)
+
+
+def clipped_surrogate(ratio: jax.Array, advantages: jax.Array, clip_range: float) -> jax.Array:
+    """min(ρA, clip(ρ, 1-c, 1+c)A), of the ratio ρ = π(a|s) / π_old(a|s). (N,)"""
+    return jnp.minimum(ratio * advantages, jnp.clip(ratio, 1 - clip_range, 1 + clip_range) * advantages)
 
 
 def value_loss(predicted: Array, batch: Batch, clip_range: float | None) -> jax.Array:

@@ -1,4 +1,4 @@
-"""PPO for policies with a memory: backpropagation through time, over whole sequences. Docs: docs/methods.md."""
+"""Recurrent networks for PPO: backpropagation through time, over whole sequences. Docs: docs/methods.md."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,11 +7,11 @@ import jax
 import jax.numpy as jnp
 
 from wocar.config_base import COUNT
-from wocar.mechanisms.objective import Objective, Vanilla
-from wocar.networks import HeldPolicy, LSTMState, Moments, RecurrentCritic, RecurrentNetwork, RecurrentPolicy
-from wocar.training.learner import Learner, assemble_batch, flatten, vector_size
-from wocar.training.ppo import PPO, PPOConfig
-from wocar.types import Batch, EnvSpec, Transitions, UserError
+from wocar.networks import LSTMState, Moments, RecurrentCritic, RecurrentNetwork, RecurrentPolicy
+from wocar.training.create_networks import vector_size
+from wocar.training.learner import Learner, Networks, Outputs, flatten
+from wocar.training.ppo import PPOConfig
+from wocar.types import Batch, EnvSpec, Memory, Transitions, UserError
 
 
 @dataclass(frozen=True)
@@ -27,14 +27,15 @@ class RecurrentPPOConfig(PPOConfig, kind="recurrent-ppo"):
 
     ranges = COUNT.of("chunk")
 
-    def build(self, objective: Objective | None) -> "RecurrentPPO":
-        return RecurrentPPO(self, Vanilla() if objective is None else objective)
-
     def check(self, run: Any) -> None:
         if getattr(run.robust, "critic_replay", 0):
             raise UserError("--critic-replay is not for an LSTM: what it remembered then is not kept")
         if len(self.hidden) != 1:
             raise UserError(f"--hidden must be one number for an LSTM, not {self.hidden}")
+
+    @property
+    def networks(self) -> Networks:
+        return RecurrentNetworks(self.hidden, self.init_std, self.n_envs, self.n_steps, self.chunk)
 
     @property
     def block(self) -> int:
@@ -55,52 +56,52 @@ class Unrolled(Moments):
         return self.heads
 
 
-class RecurrentPPO(PPO):
-    """Policy and value have an LSTM each. Every sequence starts from the state recorded there, which is data."""
+@dataclass(frozen=True)
+class RecurrentNetworks(Networks):
+    """An LSTM each for policy and value. Every sequence starts from the state recorded there, which is data."""
 
-    config: RecurrentPPOConfig
+    n_envs: int
+    n_steps: int
+    chunk: int
 
-    def networks(self, spec: EnvSpec, key: jax.Array) -> tuple[Any, Any]:
-        size, (units,) = vector_size(spec), self.config.hidden
+    def create(self, spec: EnvSpec, key: jax.Array) -> tuple[RecurrentPolicy, RecurrentCritic, Memory]:
+        size, (units,) = vector_size(spec), self.hidden
         policy_key, value_key = jax.random.split(key)
-        init_std = None if spec.actions.discrete else self.config.init_std
+        init_std = None if spec.actions.discrete else self.init_std
         policy = RecurrentPolicy.create(size, spec.actions.size, policy_key, units, init_std)
-        return policy, RecurrentCritic.create(size, value_key, units)
+        value = RecurrentCritic.create(size, value_key, units)
+        start = Memory(*(network.start(self.n_envs) for network in (policy, value)))
+        return policy, value, jax.tree.map(jnp.asarray, start)
 
-    def memory(self, policy: Any, value: Any) -> Any:
-        return jax.tree.map(jnp.asarray, tuple(network.start(self.config.n_envs) for network in (policy, value)))
-
-    def batch(self, learner: Learner, rollout: Transitions) -> tuple[Batch, Any]:
-        cfg, flat, obs = self.config, flatten(rollout), jnp.asarray(rollout.obs)
+    def run(self, learner: Learner, rollout: Transitions) -> Outputs:
+        flat, obs, chunk = flatten(rollout), jnp.asarray(rollout.obs), self.chunk
         ends = jnp.asarray(rollout.terminated) | jnp.asarray(rollout.truncated)
-        starts = {"policy_memory": learner.memory[0], "value_memory": learner.memory[1]}
-        heads, policy_after = learner.policy.network.unroll(obs, starts["policy_memory"], ends, cfg.chunk)
-        values, value_after = learner.value.network.unroll(obs, starts["value_memory"], ends, cfg.chunk)
-        log_prob = Unrolled(learner.policy, _rows(heads)).log_prob(flat.obs, flat.actions)
-        next_value = learner.value.held(jax.tree.map(_rows, value_after))(flat.next_obs)
-        batch = assemble_batch(rollout, _rows(values)[:, 0], next_value, log_prob, cfg.gamma, cfg.gae_lambda)
-        after = {"policy_memory": policy_after, "value_memory": value_after}
-        notes = {name: jax.tree.map(_rows, states_before(starts[name], after[name], ends)) for name in starts}
-        memory = tuple(jax.tree.map(lambda x: x[:, -1], states) for states in after.values())
-        return batch._replace(notes={**batch.notes, **notes}), memory
+        heads, policy_after = learner.policy.network.unroll(obs, learner.memory.policy, ends, chunk)
+        values, value_after = learner.value.network.unroll(obs, learner.memory.value, ends, chunk)
+        after = Memory(policy_after, value_after)
+        before = Memory(*(states_before(*pair, ends) for pair in zip(learner.memory, after, strict=True)))
+        return Outputs(
+            log_prob=Unrolled(learner.policy, _rows(heads)).log_prob(flat.obs, flat.actions),
+            value=_rows(values)[:, 0],
+            next_value=learner.value.held(jax.tree.map(_rows, value_after))(flat.next_obs),
+            before=jax.tree.map(_rows, before),
+            after=jax.tree.map(lambda x: x[:, -1], after),
+        )
+
+    def policy(self, policy: RecurrentPolicy, batch: Batch) -> Unrolled:
+        return Unrolled(policy, self._unroll(policy.network, batch, batch.memory.policy))
 
     def values(self, value: RecurrentCritic, batch: Batch) -> jax.Array:
-        return self._unroll(value.network, batch, "value_memory")[:, 0]
+        return self._unroll(value.network, batch, batch.memory.value)[:, 0]
 
-    def acting(self, policy: RecurrentPolicy, batch: Batch) -> Unrolled:
-        return Unrolled(policy, self._unroll(policy.network, batch, "policy_memory"))
-
-    def held(self, policy: RecurrentPolicy, batch: Batch) -> HeldPolicy:
-        return policy.held(batch.notes["policy_memory"])
-
-    def _unroll(self, network: RecurrentNetwork, batch: Batch, memory: str) -> jax.Array:
+    def _unroll(self, network: RecurrentNetwork, batch: Batch, memory: LSTMState) -> jax.Array:
         """The network's outputs along the batch's sequences, (N, out)."""
 
         def sequences(x: Any) -> jax.Array:
-            return jnp.asarray(x).reshape(-1, self.config.block, *x.shape[1:])
+            return jnp.asarray(x).reshape(-1, self.n_steps, *x.shape[1:])
 
-        start = jax.tree.map(lambda x: sequences(x)[:, 0], batch.notes[memory])
-        return _rows(network.unroll(sequences(batch.obs), start, sequences(batch.last), self.config.chunk)[0])
+        start = jax.tree.map(lambda x: sequences(x)[:, 0], memory)
+        return _rows(network.unroll(sequences(batch.obs), start, sequences(batch.last), self.chunk)[0])
 
 
 def states_before(start: LSTMState, after: LSTMState, ends: jax.Array) -> LSTMState:

@@ -3,7 +3,7 @@
 import os
 import shutil
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -177,3 +177,12 @@ class ReplayBuffer:
 
     def _newest(self, obs: np.ndarray) -> np.ndarray:
         return obs[:, -1] if self.pixels else obs
+
+
+def check_replay(config: Any, run: Any) -> None:
+    """A UserError where the settings of a replay do not fit together."""
+    if run.batch_steps % config.train_freq:
+        raise UserError(f"--train-freq must divide n_envs * n_steps = {run.batch_steps}, not be {config.train_freq}")
+    least = config.n_envs * (config.n_step + 10)
+    if config.buffer_size < least:
+        raise UserError(f"--buffer-size must be at least {least} here, not {config.buffer_size}")

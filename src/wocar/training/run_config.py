@@ -20,6 +20,7 @@ from wocar.config_base import (
     configured,
     flat_settings,
 )
+from wocar.threat import Threat
 from wocar.training.adversary_config import AdversaryConfig, AttackConfig
 from wocar.training.ppo import PPOConfig
 from wocar.types import UserError
@@ -71,6 +72,15 @@ class RunConfig:
         if not 0 < count <= blocks:
             what = "n_envs * n_steps" if blocks == self.rollout_steps else "n_envs"
             raise UserError(f"--minibatches must lie between 1 and {what} = {blocks}, not {count}")
+
+    @property
+    def threats(self) -> list[Threat]:
+        """What the agent is trained against: its objective's, and its adversary's."""
+        return [threat for part in (self.robust, self.adversary) if part for threat in part.threats]
+
+    @property
+    def threat(self) -> Threat | None:
+        return next(iter(self.threats), None)
 
     @property
     def rollout_steps(self) -> int:

@@ -9,10 +9,12 @@ import jax.numpy as jnp
 import optax
 
 from wocar.config_base import COUNT, NOT_NEGATIVE, POSITIVE, SHARE, AlgorithmConfig
-from wocar.mechanisms.objective import Info
-from wocar.mechanisms.sac_objective import Critics, SACBatch, SACObjective, VanillaSAC
+from wocar.mechanisms.objective import BaseLoss, Info, Vanilla
+from wocar.mechanisms.sac_objective import ActorSignal, Critics, SACBatch, SACObjective
 from wocar.networks import ActionCritic, SquashedGaussianPolicy, mlp, uniform_weights
-from wocar.training.learner import apply_gradient, check_replay, vector_size
+from wocar.training.create_networks import vector_size
+from wocar.training.learner import apply_gradient
+from wocar.training.replay_buffer import check_replay
 from wocar.types import Array, EnvSpec, UserError
 
 
@@ -60,7 +62,7 @@ class SACConfig(AlgorithmConfig, kind="sac"):
     )
 
     def build(self, objective: SACObjective | None) -> "SAC":
-        return SAC(self, VanillaSAC() if objective is None else objective)
+        return SAC(self, Vanilla() if objective is None else objective)
 
     def check(self, run: Any) -> None:
         check_replay(self, run)
@@ -96,9 +98,8 @@ class SAC:
         size, keys = vector_size(spec), jax.random.split(key, 4)
         policy = SquashedGaussianPolicy.create(size, actions.low, actions.high, keys[0], cfg.hidden)
         critics = Critics(*(create_critic(size, actions.size, k, cfg.hidden) for k in keys[1:3]))
-        extra = self.objective.init(
-            [create_critic(size, actions.size, k, cfg.hidden) for k in self._extra_keys(keys[3])]
-        )
+        worst = [create_critic(size, actions.size, k, cfg.hidden) for k in self._extra_keys(keys[3])]
+        extra = self.objective.init(worst, spec.obs_shape)
         log_alpha = jnp.log(jnp.float32(cfg.init_temperature))
         policy_opt, critics_opt, alpha_opt = (
             self._adam.init(eqx.filter(x, eqx.is_array)) for x in (policy, critics, log_alpha)
@@ -138,10 +139,13 @@ class SAC:
         noise, next_noise = (jax.random.normal(k, batch.actions.shape) for k in keys[:2])
         alpha, lr = jnp.exp(learner.log_alpha), cfg.learning_rate
 
-        extra, seen, evaluate_info = objective.evaluate(
-            learner.extra, learner.policy, learner.target, batch, keys[2], progress
+        extra, notes, found = objective.evaluate(
+            learner.extra, learner.policy, batch, learner.target, keys[2], progress
         )
-        next_action, next_log_prob = learner.policy.sample(seen.next_shown, next_noise)
+        next_shown = getattr(notes, "next_shown", None)
+        next_action, next_log_prob = learner.policy.sample(
+            batch.next_obs if next_shown is None else next_shown, next_noise
+        )
         next_value = learner.target.least(batch.next_obs, next_action)
         wanted = soft_target(batch.rewards, batch.discounts, next_value, next_log_prob, alpha)
 
@@ -151,14 +155,19 @@ class SAC:
 
         critics, critics_opt, (loss, errors) = self._descend(critic_objective, learner.critics, learner.critics_opt, lr)
 
-        better = objective.improve(extra, learner.policy, critics, batch, keys[3], progress)
+        natural = ActorSignal(batch.obs, critics.least, learner.policy, critics, keys[3])
+        signal = objective.improve(natural, batch, notes, progress)
 
-        def actor_objective(policy: SquashedGaussianPolicy) -> tuple[jax.Array, jax.Array]:
-            actions, log_prob = policy.sample(better.shown, noise)
-            base = actor_loss(log_prob, better.value(batch.obs, actions), alpha)
-            return objective.loss(base, policy, batch, better, keys[4], progress), log_prob
+        def actor_objective(policy: SquashedGaussianPolicy) -> tuple[jax.Array, tuple[jax.Array, Info]]:
+            actions, log_prob = policy.sample(signal.shown, noise)
+            value = actor_loss(log_prob, signal.value(batch.obs, actions), alpha)
+            base = BaseLoss(value, {"actor_loss": value, "entropy": -log_prob.mean()})
+            loss, info = objective.loss(base, policy, batch, notes, keys[4], progress)
+            return loss, (log_prob, info)
 
-        policy, policy_opt, (actor, log_prob) = self._descend(actor_objective, learner.policy, learner.policy_opt, lr)
+        policy, policy_opt, (_, (log_prob, actor_info)) = self._descend(
+            actor_objective, learner.policy, learner.policy_opt, lr
+        )
 
         def alpha_objective(log_alpha: jax.Array) -> tuple[jax.Array, None]:
             return temperature_loss(log_alpha, log_prob, self.target_entropy(batch.actions.shape[-1])), None
@@ -167,11 +176,10 @@ class SAC:
         target = jax.tree.map(lambda t, s: t + cfg.tau * (s - t) if eqx.is_array(t) else t, learner.target, critics)
         info = {
             "critic_loss": loss,
-            "actor_loss": actor,
-            "entropy": -log_prob.mean(),
             "alpha": alpha,
             "value": wanted.mean(),
-            **evaluate_info,
+            **found,
+            **actor_info,
         }
         learner = SACLearner(policy, critics, target, log_alpha, policy_opt, critics_opt, alpha_opt, extra)
         return learner, jnp.abs(errors).mean(axis=0), info

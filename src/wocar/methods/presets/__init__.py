@@ -11,7 +11,7 @@ from wocar.methods.registry import all_methods, find_method
 from wocar.methods.tasks import RADII, kind_of, task_of, usual_radius
 from wocar.training.adversary_config import AdversaryConfig
 from wocar.training.run_config import PARTS, RunConfig
-from wocar.types import EnvSpec, UserError
+from wocar.types import EnvSpec, UserError, VictimFamily
 
 RUN_SETTINGS = setting_names(RunConfig) - {"method", "env", "preset", "out", "resume", *PARTS}
 
@@ -29,12 +29,12 @@ class Preset:
 
     @property
     def settings(self) -> dict[str, Any]:
-        return {key: value for layer in self._all for key, value in layer.settings.items()}
+        return {key: value for layer in self.all_layers for key, value in layer.settings.items()}
 
     @property
     def sources(self) -> dict[str, str]:
         """Setting to the layer it comes from."""
-        return {key: layer.source for layer in self._all for key in layer.settings}
+        return {key: layer.source for layer in self.all_layers for key in layer.settings}
 
     @property
     def config(self) -> RunConfig:
@@ -51,7 +51,7 @@ class Preset:
         )
 
     @property
-    def _all(self) -> list[Layer]:
+    def all_layers(self) -> list[Layer]:
         return [self.radius, *self.layers] if self.radius else self.layers
 
 
@@ -60,8 +60,11 @@ def default_config(method: str, env: str, preset: str = "paper") -> RunConfig:
     return find_preset(method, env, preset).config
 
 
-def find_preset(name: str, env: str, preset: str = "paper") -> Preset:
+def find_preset(name: str, env: str, preset: str = "paper", family: VictimFamily | None = None) -> Preset:
+    """The layers of a method's settings; those of an attacker also depend on the `family` of its victim."""
     method = find_method(name)
+    if method.attack is not None and family is None:
+        raise UserError(f"{name} attacks an agent: its settings follow from the victim")
     if preset not in (known := preset_names()):
         raise UserError(f"unknown preset {preset!r}; presets: {', '.join(known)}")
     _refuse_other_tasks(method, env, preset)
@@ -71,10 +74,11 @@ def find_preset(name: str, env: str, preset: str = "paper") -> Preset:
         )
         raise UserError(f"{name} has the {them}, not {preset}")
     kind = kind_of(env)
-    if kind == "game" and not has_games(method):
+    if kind == "game" and method.attack is None and not has_games(method):
         others = ", ".join(other.name for other in all_methods() if has_games(other))
         raise UserError(f"{name} has no settings for games; {others} have")
     where = {"kind": (kind,), "task": (task_of(env),), "preset": _chain(layer_files(method), preset)}
+    where["family"] = (family,) if family else ()
     layers = [layer for file in layer_files(method) for layer in file.layers(where)]
     return Preset(method, env, preset, layers, _radius(method, env, layers))
 
