@@ -34,6 +34,9 @@ class Critics(NamedTuple):
         """Of each critic, (2, N)."""
         return jnp.stack([self.one(obs, actions), self.other(obs, actions)])
 
+    def mean(self, obs: Array, actions: Array) -> jax.Array:
+        return self.values(obs, actions).mean(axis=0)
+
     def least(self, obs: Array, actions: Array) -> jax.Array:
         return jnp.minimum(self.one(obs, actions), self.other(obs, actions))
 

@@ -77,6 +77,12 @@ class SquashedGaussianPolicy(eqx.Module):
         mean, log_std = jnp.split(forward(self.body, obs), 2, axis=-1)
         return mean, jnp.clip(log_std, LOG_STD_MIN, LOG_STD_MAX)
 
+    @property
+    def unit(self) -> SquashedPolicy:
+        """The mode in [-1, 1], as a policy of its own."""
+        size = len(self.low)
+        return SquashedPolicy(self.mean_network, -jnp.ones(size), jnp.ones(size))
+
     def unit_mode(self, obs: jax.Array) -> jax.Array:
         """tanh(mu(s)), in [-1, 1]."""
         return jnp.tanh(self.moments(obs)[0])

@@ -11,7 +11,7 @@ import optax
 from wocar.config_base import COUNT, NOT_NEGATIVE, POSITIVE, SHARE, AlgorithmConfig
 from wocar.mechanisms.objective import BaseLoss, Info, Vanilla
 from wocar.mechanisms.sac_objective import ActorSignal, Critics, SACBatch, SACObjective
-from wocar.networks import ActionCritic, SquashedGaussianPolicy, mlp, uniform_weights
+from wocar.networks import ActionCritic, SquashedGaussianPolicy, TwinCritic, mlp, uniform_weights
 from wocar.training.create_networks import vector_size
 from wocar.training.learner import apply_gradient
 from wocar.training.replay_buffer import check_replay
@@ -98,8 +98,7 @@ class SAC:
         size, keys = vector_size(spec), jax.random.split(key, 4)
         policy = SquashedGaussianPolicy.create(size, actions.low, actions.high, keys[0], cfg.hidden)
         critics = Critics(*(create_critic(size, actions.size, k, cfg.hidden) for k in keys[1:3]))
-        worst = [create_critic(size, actions.size, k, cfg.hidden) for k in self._extra_keys(keys[3])]
-        extra = self.objective.init(worst, spec.obs_shape)
+        extra = self.objective.init(self._worst_critic(size, actions.size, keys[3]), spec.obs_shape)
         log_alpha = jnp.log(jnp.float32(cfg.init_temperature))
         policy_opt, critics_opt, alpha_opt = (
             self._adam.init(eqx.filter(x, eqx.is_array)) for x in (policy, critics, log_alpha)
@@ -107,9 +106,12 @@ class SAC:
         target = jax.tree.map(_copy, critics)
         return SACLearner(policy, critics, target, log_alpha, policy_opt, critics_opt, alpha_opt, extra)
 
-    def _extra_keys(self, key: jax.Array) -> list[jax.Array]:
-        count = self.objective.critics
-        return list(jax.random.split(key, count)) if count else []
+    def _worst_critic(self, obs_size: int, action_size: int, key: jax.Array) -> Any:
+        """None, or the pair that an objective asks for."""
+        if not self.objective.critics:
+            return None
+        keys = jax.random.split(key)
+        return TwinCritic(*(create_critic(obs_size, action_size, k, self.config.hidden) for k in keys))
 
     def target_entropy(self, actions: int) -> float:
         wanted = self.config.target_entropy
