@@ -1,7 +1,7 @@
 # Every verb works from a fresh clone with Python 3.11 or newer and nothing else installed.
 PYTHON ?= python3
-# Two processes; one that has finished its share takes over tests of the other. PYTEST_ARGS= for a single process.
-PYTEST_ARGS ?= -n 2 --dist worksteal
+# Two processes, each file in one of them, in the order of tests/conftest.py. PYTEST_ARGS= for a single process.
+PYTEST_ARGS ?= -n 2 --dist loadfile --no-loadscope-reorder
 # Tests of equations, bounds, networks, files and house rules: no training, no simulator, no child process that imports JAX.
 FAST := tests/test_architecture.py
 # The tested version. Where an index offers its CPU build (2.13.0+cpu), pip prefers that to the one with gigabytes of CUDA.
@@ -53,7 +53,7 @@ lock:  ## resolve the newest allowed versions in a fresh environment and record 
 	rm -rf .cache/lock
 	$(PYTHON) -m venv .cache/lock
 	.cache/lock/bin/pip install --quiet $(TORCH)
-	.cache/lock/bin/pip install --quiet '.[dev,docs,sb3,ray]'
+	.cache/lock/bin/pip install --quiet '.[dev,docs,envpool,sb3,ray]'
 	.cache/lock/bin/python -c 'import platform as p; print("# make lock, Python", p.python_version(), p.system(), p.machine())' > .cache/lock.txt
 	.cache/lock/bin/pip freeze --all --exclude pip --exclude wocar >> .cache/lock.txt
 	sed 's/+cpu$$//' .cache/lock.txt > requirements/lock.txt
@@ -74,7 +74,7 @@ clean:  ## remove caches and builds, keep .venv and results
 # PyTorch goes first and alone: Stable-Baselines3 then finds its requirement met and fetches no other build.
 .venv/.oracle: .venv/.setup
 	$(PIP) $(TORCH)
-	$(PIP) -e '.[dev,sb3,ray]'
+	$(PIP) -e '.[dev,envpool,sb3,ray]'
 	touch $@
 
 .venv/.docs: .venv/.setup

@@ -1,4 +1,4 @@
-"""Test environment: CPU, a compilation cache that survives the run, Hypothesis without deadlines."""
+"""Test environment: CPU, a compilation cache that survives the run, Hypothesis without deadlines, long files first."""
 
 import gc
 import os
@@ -8,23 +8,38 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-CACHE = Path(__file__).resolve().parents[1] / ".cache"
+TESTS = Path(__file__).resolve().parent
 QUICK = "JAX_DISABLE_MOST_OPTIMIZATIONS"
+LONGEST_FIRST = (
+    "reproduce/test_smoke.py",
+    "mechanisms/test_reductions.py",
+    "training/test_runs.py",
+)
+"""Files in the order of their time, as far as it matters. `make test` runs each file in one process: with the longest
+first, all processes end at about the same time."""
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
-os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(CACHE / "jax"))
-os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(TESTS.parent / ".cache" / "jax"))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault(QUICK, "1")  # most tests compile longer than they run
 
 settings.register_profile("wocar", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("wocar")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    order = {TESTS / name: k for k, name in enumerate(LONGEST_FIRST)}
+    if missing := [str(file) for file in order if not file.is_file()]:
+        raise pytest.UsageError(f"LONGEST_FIRST names files that do not exist: {', '.join(missing)}")
+    items.sort(key=lambda item: order.get(item.path, len(order)))
+
+
 @pytest.fixture(autouse=True, scope="module")
 def compiled_programs(request: pytest.FixtureRequest) -> Iterator[None]:
     """A module with RUNS_LONG has its programs optimised, here and in processes that it starts.
 
-    All are dropped after it: each maps pages of its own, and Linux grants a process 65,530 maps, fewer than all need.
+    All programs are dropped after each module: each maps pages of its own, and Linux allows a process 65,530 maps,
+    fewer than all programs need.
     """
     import jax
 

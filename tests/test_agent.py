@@ -288,41 +288,32 @@ DAMAGES = {
 }
 
 
-RECURRENT_DAMAGES = {
-    "cell of another width": edit(lambda d: d["policy"]["layers"]["lstm"].update(hidden=9)),
-    "no cell": edit(lambda d: d["policy"]["layers"].pop("lstm")),
-    "no memory": edit(lambda d: d["policy"].update(kind="gaussian")),
-    "layers in the place of a cell": edit(lambda d: d["policy"].update(layers=[{"kind": "tanh"}])),
-    "discrete": edit(lambda d: d["env"]["actions"].update(low=None, high=None)),
-    "running": edit(lambda d: d["normaliser"].update(kind="running")),
-    "more numbers": edit(lambda d: d["normaliser"].update(count=3.0)),
-    "critic without memory": edit(lambda d: d["critics"]["value"].update(kind="value")),
+DAMAGES_BY_KIND = {
+    "recurrent gaussian": {
+        "cell of another width": edit(lambda d: d["policy"]["layers"]["lstm"].update(hidden=9)),
+        "no cell": edit(lambda d: d["policy"]["layers"].pop("lstm")),
+        "no memory": edit(lambda d: d["policy"].update(kind="gaussian")),
+        "layers in the place of a cell": edit(lambda d: d["policy"].update(layers=[{"kind": "tanh"}])),
+        "discrete": edit(lambda d: d["env"]["actions"].update(low=None, high=None)),
+        "running": edit(lambda d: d["normaliser"].update(kind="running")),
+        "more numbers": edit(lambda d: d["normaliser"].update(count=3.0)),
+        "critic without memory": edit(lambda d: d["critics"]["value"].update(kind="value")),
+    },
+    "pixels": {
+        "kernel of nothing": edit(lambda d: d["policy"]["layers"][0].update(kernel=[0, 0])),
+        "kernel of text": edit(lambda d: d["policy"]["layers"][0].update(kernel="4x4")),
+        "longer stride": edit(lambda d: d["policy"]["layers"][0].update(stride=[3, 3])),
+        "one side": edit(lambda d: d["policy"]["layers"][0].update(padding=[1])),
+        "vectors": edit(lambda d: d["env"].update(obs_shape=[200])),
+        "darkness": edit(lambda d: d["normaliser"].update(brightest=0)),
+    },
 }
 
 
-@pytest.mark.parametrize("name", RECURRENT_DAMAGES)
-def test_damage_of_a_recurrent_agent_is_told_in_one_line(name: str, tmp_path: Path) -> None:
-    other_agent("recurrent gaussian").save(tmp_path / "a")
-    RECURRENT_DAMAGES[name](tmp_path / "a")
-    with pytest.raises(UserError, match=r"damaged|shape|lacks") as error:
-        load_agent(tmp_path / "a")
-    assert "\n" not in str(error.value)
-
-
-PICTURE_DAMAGES = {
-    "kernel of nothing": edit(lambda d: d["policy"]["layers"][0].update(kernel=[0, 0])),
-    "kernel of text": edit(lambda d: d["policy"]["layers"][0].update(kernel="4x4")),
-    "longer stride": edit(lambda d: d["policy"]["layers"][0].update(stride=[3, 3])),
-    "one side": edit(lambda d: d["policy"]["layers"][0].update(padding=[1])),
-    "vectors": edit(lambda d: d["env"].update(obs_shape=[200])),
-    "darkness": edit(lambda d: d["normaliser"].update(brightest=0)),
-}
-
-
-@pytest.mark.parametrize("name", PICTURE_DAMAGES)
-def test_damage_of_a_convolution_is_told_in_one_line(name: str, tmp_path: Path) -> None:
-    other_agent("pixels").save(tmp_path / "a")
-    PICTURE_DAMAGES[name](tmp_path / "a")
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, names in DAMAGES_BY_KIND.items() for name in names])
+def test_damage_of_a_cell_or_convolution_is_told_in_one_line(kind: str, name: str, tmp_path: Path) -> None:
+    other_agent(kind).save(tmp_path / "a")
+    DAMAGES_BY_KIND[kind][name](tmp_path / "a")
     with pytest.raises(UserError, match=r"damaged|shape|lacks") as error:
         load_agent(tmp_path / "a")
     assert "\n" not in str(error.value)

@@ -2,10 +2,18 @@
 
 import math
 import warnings
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 from scipy import stats
+
+
+class Summarised(TypedDict):
+    """What a test of two means needs; rows of an audit have more."""
+
+    mean: float
+    std: float
+    episodes: int
 
 
 class Summary(NamedTuple):
@@ -44,7 +52,7 @@ def _interval(returns: np.ndarray, method: str, confidence: float, resamples: in
     return float(found.confidence_interval.low), float(found.confidence_interval.high)
 
 
-def surely_below(lower: dict[str, Any], higher: dict[str, Any], chance: float = 0.002) -> bool:
+def surely_below(lower: Summarised, higher: Summarised, chance: float = 0.002) -> bool:
     """Whether the mean of one row of an audit lies below another's by more than chance: Welch's test, one-sided."""
     gap = higher["mean"] - lower["mean"]
     if gap <= 1e-6 * (1 + abs(lower["mean"])) or min(lower["episodes"], higher["episodes"]) < 2:

@@ -65,7 +65,7 @@ class MujocoVector:
         if ids is None:
             np.logical_or(terminated, truncated, out=self._ended)
             return step
-        step = Step(*(x[ids] for x in step[:5]))  # type: ignore[index]
+        step = Step(*(x[ids] for x in step[:5]))
         self._ended[ids] = step.terminated | step.truncated
         return step
 
