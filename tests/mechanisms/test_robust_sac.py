@@ -82,17 +82,17 @@ def test_what_is_shown_lies_in_the_ball_and_lowers_the_value() -> None:
 
 
 def test_the_worst_critic_learns_the_minimum_over_the_set() -> None:
-    """One state, discount 0.5, reward 1: with eps 0 the value is that of the policy's own action, 2; with a ball less."""
+    """One state, reward 1 + a, discount 0.5: without a ball the value of the own action, with one less."""
     values = {}
     for eps in (0.0, 0.5):
         sac = algorithm("wocar-sac", eps=eps, critic_lr=1e-2, critic_tau=0.05, kappa_reg=0.0)
         learner, one = sac.init(SPEC, jax.random.key(0)), np.zeros((64, 4), np.float32)
         actions = np.random.default_rng(0).uniform(-1, 1, (64, 2)).astype(np.float32)
         data = SACBatch(one, actions, 1 + actions[:, 0], one, np.full(64, 0.5, np.float32), np.ones(64, np.float32))
-        state, notes = learner.extra, None
+        state = learner.extra
         fit = eqx.filter_jit(sac.objective.evaluate)
         for k in range(400):
-            state, notes, info = fit(state, learner.policy, data, learner.target, jax.random.key(k), jnp.float32(1))
+            state, _, info = fit(state, learner.policy, data, learner.target, jax.random.key(k), jnp.float32(1))
         values[eps] = float(info["worst_value"])
         mode = float(learner.policy.unit_mode(one[:1])[0, 0])
         if eps == 0:
