@@ -21,6 +21,7 @@ HOST_PATH = re.compile(rb"(?<![\w.\-/])/(?:work|root|home|Users)/")
 MAY_IMPORT: dict[str, list[str]] = {
     "types": [],
     "plugins": [],
+    "runtime": [],
     "files": ["types"],
     "schedules": ["types"],
     "networks": ["types"],

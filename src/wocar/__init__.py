@@ -1,15 +1,49 @@
 """Reinforcement-learning agents that keep their reward when an adversary perturbs what they see."""
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from wocar.agent import Agent
+    from wocar.api import audit, estimate, load, train
+    from wocar.evaluation.attack_registry import register_attack
+    from wocar.evaluation.attacked_observation import AttackedObservation
+    from wocar.evaluation.audit_result import AuditResult
+    from wocar.methods.method import Method
+    from wocar.methods.registry import register_method
+    from wocar.threat import Threat
+    from wocar.types import UserError
 
 __version__ = "0.2.0"
-__all__ = ["AttackedObservation", "__version__", "audit", "load"]
+__all__ = [
+    "Agent",
+    "AttackedObservation",
+    "AuditResult",
+    "Method",
+    "Threat",
+    "UserError",
+    "__version__",
+    "audit",
+    "estimate",
+    "load",
+    "register_attack",
+    "register_method",
+    "train",
+]
 
 _PLACES = {
+    "Agent": "wocar.agent",
     "AttackedObservation": "wocar.evaluation.attacked_observation",
+    "AuditResult": "wocar.evaluation.audit_result",
+    "Method": "wocar.methods.method",
+    "Threat": "wocar.threat",
+    "UserError": "wocar.types",
     "audit": "wocar.api",
+    "estimate": "wocar.api",
     "load": "wocar.api",
+    "register_attack": "wocar.evaluation.attack_registry",
+    "register_method": "wocar.methods.registry",
+    "train": "wocar.api",
 }
 
 
@@ -17,4 +51,9 @@ def __getattr__(name: str) -> Any:
     """Public names are imported when first used, so that `import wocar` is instant."""
     if name not in _PLACES:
         raise AttributeError(f"module 'wocar' has no attribute {name!r}")
+    import_module("wocar.runtime").configure()
     return getattr(import_module(_PLACES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_PLACES})

@@ -1,5 +1,6 @@
 """Agent: observation normaliser, policy and critics; acts, and is saved and loaded as a folder."""
 
+import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -121,6 +122,19 @@ class Agent:
         else:
             actions = self.act(z, rng)
         return (actions[0] if single else actions), state
+
+    def digest(self, critics: bool = True) -> str:
+        """Hash of what the agent does: its normaliser, its policy and, unless they do not count, its critics."""
+        digest = hashlib.sha256()
+        parts = {"normaliser": self.normaliser, "policy": self.policy, **({"critics": self.critics} if critics else {})}
+        for path, leaf in jax.tree_util.tree_leaves_with_path(parts):
+            digest.update(jax.tree_util.keystr(path).encode())
+            if callable(leaf):
+                digest.update(getattr(leaf, "__name__", type(leaf).__name__).encode())
+            else:
+                array = np.asarray(leaf)
+                digest.update(f"{array.shape}{array.dtype}".encode() + array.tobytes())
+        return digest.hexdigest()
 
     def save(self, directory: Path | str) -> None:
         """Write the agent as a directory of JSON and safetensors, atomically; replaces an older agent."""

@@ -1,9 +1,9 @@
-"""`wocar.load` and `wocar.audit`: what the command line does, for Python."""
+"""Python interface: what the commands do, as functions."""
 
 import dataclasses
 import math
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +13,30 @@ from wocar import interop
 from wocar.agent import Agent
 from wocar.attacks.guided import Examples
 from wocar.attacks.learned import learned_attack
+from wocar.bounds import BoundMethod
 from wocar.bounds.ball import Norm
+from wocar.envs import env_spec
 from wocar.evaluation.attack_context import Trained
 from wocar.evaluation.attack_registry import kind_of
 from wocar.evaluation.audit import AuditObserver
 from wocar.evaluation.audit import audit as run_audit
-from wocar.evaluation.audit_file import AuditFolder, agent_digest
+from wocar.evaluation.audit_file import AuditFolder
+from wocar.evaluation.audit_result import AuditResult
+from wocar.evaluation.estimate import EstimateResult
+from wocar.evaluation.estimate import estimate as run_estimate
 from wocar.evaluation.suites import BUDGET_STEPS, AuditPlan, attack_plan, suite_plan
-from wocar.files import read_json_lines
-from wocar.methods.attackers import attacker_settings
+from wocar.evaluation.worst_case import Calibration, calibrate
+from wocar.files import read_json_lines, write_json
+from wocar.mechanisms.policy_config import WocarConfig
+from wocar.methods.attackers import attacker_config, attacker_settings
+from wocar.methods.presets import default_config, make_algorithm
+from wocar.methods.registry import find_method
 from wocar.methods.tasks import usual_radius
-from wocar.networks import PixelNormaliser
+from wocar.networks import PixelNormaliser, TwinCritic
 from wocar.threat import Attacked, Threat, Units, meta_threat
-from wocar.training.adversary import train_attacker
+from wocar.training import loop as training_loop
+from wocar.training.adversary import train_adversary, train_attacker
+from wocar.training.run_config import RunConfig, with_settings
 from wocar.training.run_folder import load_config, load_run_agent, provenance
 from wocar.types import UserError
 
@@ -40,6 +51,73 @@ def load(path: Path | str, env: str | None = None, normaliser: Path | str | None
     if Path(path).is_file():
         return interop.load(path, env, Path(normaliser) if normaliser else None)
     return load_run_agent(Path(path))
+
+
+def train(
+    method: str,
+    env: str = RunConfig.env,
+    *,
+    preset: str = "paper",
+    victim: Path | str | None = None,
+    out: Path | str | None = None,
+    seed: int | None = None,
+    resume: bool = False,
+    **settings: Any,
+) -> Agent:
+    """Train an agent as `wocar train METHOD` does; `settings` are its other options, such as steps=100_000 or eps=0.1.
+
+    Methods that attack have a `victim` in the place of `env`: an agent's folder or file. `out` is the run's folder, by
+    default below `runs`.
+    """
+    start = training_config(method, env, preset, victim, out, 0 if seed is None else seed, resume)
+    given = {**settings, "resume": resume, **({} if seed is None else {"seed": seed})}
+    return run_training(with_settings(start, given))[0]
+
+
+def training_config(
+    method: str,
+    env: str = RunConfig.env,
+    preset: str = "paper",
+    victim: Path | str | None = None,
+    out: Path | str | None = None,
+    seed: int | str = 0,
+    resume: bool = False,
+) -> RunConfig:
+    """The preset of a task or of a victim, in a folder; to resume, the configuration that the folder holds."""
+    entry = find_method(method)
+    task = Path(victim or "").name if entry.attack else env.replace("/", "-")
+    folder = Path(out or f"runs/{method}-{task}-seed{seed}")
+    if resume and (folder / "run.json").exists():
+        stored = load_config(folder)
+        if stored.method != method:
+            raise UserError(f"{folder} holds a run of {stored.method}, not of {method}")
+        return stored
+    if entry.attack is None:
+        config = default_config(method, env, preset)
+    elif victim:
+        agent = load(victim)
+        config = attacker_config(method, agent, Path(victim), default_threat(agent))
+    else:
+        raise UserError(f"{method} attacks an agent: name its folder with --victim")
+    return dataclasses.replace(config, out=folder)
+
+
+def run_training(config: RunConfig) -> tuple[Agent, Calibration | None]:
+    """Run or resume a training. Of a worst critic on vectors also the check of what it predicts, kept in the folder."""
+    config.check()
+    spec = env_spec(config.env)
+    if config.attack is not None:
+        return train_adversary(config, load(config.attack.victim)), None
+    agent, robust = training_loop.train(config, make_algorithm(config, spec), spec), config.robust
+    if not isinstance(robust, WocarConfig) or len(spec.obs_shape) != 1 or agent.recurrent:
+        return agent, None
+    critic, threat = agent.critics["worst"], robust.threat
+    if "worst-twin" in agent.critics:
+        critic = TwinCritic(critic, agent.critics["worst-twin"])
+    check = calibrate(agent, critic, threat, agent.meta["reward_std"], config.seed, robust)
+    about = {"eps": threat.eps, "threat": threat.to_json()}
+    write_json(config.out / "calibration.json", {**about, "ratio": check.ratio, **check._asdict()})
+    return agent, check
 
 
 def audit(
@@ -61,7 +139,7 @@ def audit(
     budget_steps: int | None = None,
     out: Path | str | None = None,
     watch: AuditObserver | None = None,
-) -> dict[str, Any]:
+) -> AuditResult:
     """Returns of an agent without attack and under a suite's attacks (default fast-v1), or under attacks by name.
 
     `attackers` are folders of trained ones. The threat is by default that of the agent's training; `eps`, `norm`,
@@ -80,14 +158,44 @@ def audit(
         plan = attack_plan(["none"] if attacks is None else list(attacks), threats, budget_steps, **numbers)
         plan = dataclasses.replace(plan, attacks=_usual_settings(victim, plan, budget_steps))
     given = {Path(path).name: _attacker(Path(path)) for path in attackers}
-    digests = {name: agent_digest(adversary) for name, adversary in given.items()}
+    digests = {name: adversary.digest() for name, adversary in given.items()}
     extra = {f"trained:{name}": [{"sha256": digest}] for name, digest in digests.items()}
     plan = dataclasses.replace(plan, attacks=plan.attacks | extra)
     ready = {digests[name]: learned_attack(adversary, victim.spec) for name, adversary in given.items()}
     with tempfile.TemporaryDirectory() as temporary:
         folder = AuditFolder(Path(temporary if out is None else out))
-        result = run_audit(victim, plan, folder, train_for_audit, ready, watch, trained)
-    return {**result, **provenance()}
+        source = str(agent) if isinstance(agent, Path | str) else None
+        return run_audit(victim, plan, folder, train_for_audit, ready, watch, trained, source, provenance())
+
+
+def estimate(
+    agent: Agent | Path | str,
+    *,
+    threat: Threat | None = None,
+    eps: float | Sequence[float] | None = None,
+    norm: Norm | None = None,
+    units: Units | None = None,
+    radii: Sequence[float] | None = None,
+    steps: int = 10_000,
+    sweeps: int = 400,
+    explorations: int = 16,
+    bounds: BoundMethod = "crown",
+    episodes: int = 50,
+    seed: int = 1234,
+    env: str | None = None,
+    normaliser: Path | str | None = None,
+    on_radius: Callable[[float], None] | None = None,
+) -> EstimateResult:
+    """Worst-attack value of a fixed policy from its own rollouts; no attacker is trained.
+
+    The threat is by default that of the agent's training; `eps`, `norm`, `units` and `radii` change it.
+    """
+    policy = load(agent, env, normaliser) if isinstance(agent, Path | str) else agent
+    threats = asked_threats(threat or default_threat(policy), eps, norm=norm, units=units, radii=radii)
+    found = run_estimate(policy, threats, steps, sweeps, explorations, seed, episodes, bounds, on_radius)
+    where: Any = {"agent": str(agent)} if isinstance(agent, Path | str) else {}
+    made: Any = provenance()
+    return {**where, **found, **made}
 
 
 def default_threat(agent: Agent, on: Attacked = "observation") -> Threat:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from wocar.envs import atari, make_env, make_gymnasium_env
-from wocar.envs.make import _make_envpool
+from wocar.envs.envpool_vector import make_envpool
 from wocar.types import Step, VectorEnv
 
 
@@ -55,7 +55,7 @@ def play(env: VectorEnv, steps: int, seed: int = 0) -> list[Step]:
 def test_both_backends_show_the_same(game: str, steps: int) -> None:
     """The same actions, through lost lives and whole games; only the number of no-ops is chance, so there are none."""
     id, seeds = f"{game}-stack2-v5", [3]
-    theirs = play(_make_envpool(id, seeds, 1, training=True, noops=1), steps)
+    theirs = play(make_envpool(id, seeds, 1, training=True, noops=1), steps)
 
     from wocar.envs.vector import GymnasiumVector
 

@@ -14,7 +14,8 @@ from wocar.api import train_for_audit
 from wocar.bounds.ball import Norm
 from wocar.evaluation import attack_context
 from wocar.evaluation.audit import AuditObserver, audit
-from wocar.evaluation.audit_file import AuditFolder, agent_digest, markdown
+from wocar.evaluation.audit_file import AuditFolder
+from wocar.evaluation.audit_result import markdown
 from wocar.evaluation.episodes import run_episodes
 from wocar.evaluation.suites import AuditPlan, attack_plan
 from wocar.threat import Threat
@@ -185,8 +186,8 @@ def test_the_digest_sees_every_part_of_an_agent(follower: MakeAgent, fresh_agent
     agent = follower()
     moved = dataclasses.replace(agent, normaliser=agent.normaliser._replace(mean=np.array([0.0, 1e-9])))
     critic = dataclasses.replace(agent, critics={"value": fresh_agent("GoHome-v0").policy})
-    assert agent_digest(agent) == agent_digest(follower())
-    assert len({agent_digest(a) for a in (agent, moved, critic, follower(gain=1.5))}) == 4
+    assert agent.digest() == follower().digest()
+    assert len({a.digest() for a in (agent, moved, critic, follower(gain=1.5))}) == 4
 
 
 def test_what_does_not_apply_is_skipped_in_suites_and_an_error_by_name(tmp_path: Path, follower: MakeAgent) -> None:

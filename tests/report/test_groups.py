@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from wocar.agent import Agent
-from wocar.evaluation.audit_file import agent_digest
 from wocar.networks import GaussianPolicy, RunningNormaliser
 from wocar.report.groups import grouped, method_label
 from wocar.report.labels import radius_text, slug
@@ -86,7 +85,7 @@ def test_an_audit_belongs_to_the_run_folder_that_holds_its_agent(write: SimpleNa
     agents = [small_agent(seed) for seed in (0, 1)]
     agents[1].save(tmp_path / "run" / "agent")
     for name, agent in zip(("before", "now"), agents, strict=True):
-        digest = agent_digest(agent)
+        digest = agent.digest()
         write.audit(tmp_path / f"{name}.json", "Hopper-v4", "ppo", 0, (0.075,), 100.0, "run", agent_sha256=digest)
     members = [m for g in grouped(collect([tmp_path])) for m in g.members]
     audits = {bool(m.run): [audit.file.stem for audit in m.audits] for m in members}

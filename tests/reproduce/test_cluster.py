@@ -8,7 +8,6 @@ import pytest
 
 from wocar.agent import load_agent
 from wocar.cli import task_process
-from wocar.evaluation.audit_file import agent_digest
 from wocar.files import read_json
 from wocar.reproduce.commands import AuditSettings, AuditTask, TrainTask
 from wocar.reproduce.local_processes import LocalExecutor
@@ -69,7 +68,7 @@ def test_a_node_is_lost_and_the_result_is_complete_and_equal(tmp_path: Path) -> 
     for task in plan():
         ours, theirs = here / task.folder, there / task.folder
         if isinstance(task, TrainTask):
-            digests = [agent_digest(load_agent(folder / "run" / "agent")) for folder in (ours, theirs)]
+            digests = [load_agent(folder / "run" / "agent").digest() for folder in (ours, theirs)]
             assert digests[0] == digests[1]
         else:
             rows = [read_json(folder / "audit.json")["attacks"] for folder in (ours, theirs)]

@@ -1,14 +1,13 @@
 """The command line: wocar train | audit | ..."""
 
 import importlib
-import os
 import sys
 
-os.environ.setdefault("JAX_PLATFORMS", "cpu")
-# Networks here are small: XLA's intra-op threads cost more than they bring and fight the simulator's.
-os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
+from wocar.runtime import configure
 
-from wocar.types import UserError
+configure()  # before anything imports JAX
+
+from wocar.types import UserError  # noqa: E402
 
 COMMANDS = {
     "train": "train an agent",

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import tyro
 from rich.console import Console
@@ -11,7 +11,7 @@ from wocar.api import audit
 from wocar.bounds.ball import Norm
 from wocar.cli.audit_display import AuditDisplay, table
 from wocar.cli.options import parse, radii, say, words
-from wocar.evaluation.audit_file import markdown, rows_of
+from wocar.evaluation.audit_result import AuditResult, markdown, points_of, rows_of
 from wocar.files import write_atomic, write_json
 from wocar.threat import Units
 from wocar.types import UserError
@@ -86,7 +86,6 @@ def main(argv: list[str]) -> int:
             out=options.out or _default_folder(options),
             watch=display,
         )
-    result = {"agent": str(options.agent), **result}
     _show(result)
     if options.json:
         write_json(options.json, result)
@@ -102,8 +101,8 @@ def _default_folder(options: AuditOptions) -> Path | None:
     return options.json.with_name(options.json.name.removesuffix(".json") + ".parts") if options.json else None
 
 
-def _show(result: dict[str, Any]) -> None:
-    points = result.get("curve", [result])
+def _show(result: AuditResult) -> None:
+    points = points_of(result)
     rows = [item for point in points for item in rows_of(point)]
     worst = {(point["worst"], point["attacks"][point["worst"]]["eps"]) for point in points}
     suite = result["suite"]
@@ -116,9 +115,9 @@ def _show(result: dict[str, Any]) -> None:
         say(f"flag {flag['flag']}: {flag['text']}")
 
 
-def _verdict(result: dict[str, Any], fail_below: float | None) -> int:
+def _verdict(result: AuditResult, fail_below: float | None) -> int:
     """1 where the worst attack at some radius leaves less than asked for."""
-    points = result.get("curve", [result])
+    points = points_of(result)
     lowest = min(point["attacks"][point["worst"]]["mean"] for point in points)
     if fail_below is None or lowest >= fail_below:
         return 0

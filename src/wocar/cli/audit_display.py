@@ -1,9 +1,8 @@
-"""An audit while it runs: a live table on a terminal, a plain line for each finished attack elsewhere."""
+"""Display of a running audit: a live table on a terminal, elsewhere a line for each finished attack."""
 
 import sys
 import time
 from types import TracebackType
-from typing import Any
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -12,7 +11,7 @@ from rich.text import Text
 
 from wocar.cli.options import say
 from wocar.evaluation.audit import AuditObserver
-from wocar.evaluation.audit_file import flips_of
+from wocar.evaluation.audit_result import AuditRow, flips_of
 
 HEADINGS = ("attack", "mean", "std", "95 % interval", "eps", "episodes", "flips")
 
@@ -20,7 +19,7 @@ HEADINGS = ("attack", "mean", "std", "95 % interval", "eps", "episodes", "flips"
 class AuditDisplay(AuditObserver):
     def __init__(self, title: str) -> None:
         self.title = title
-        self.rows: list[tuple[str, dict[str, Any]]] = []
+        self.rows: list[tuple[str, AuditRow]] = []
         self.total, self.done, self.words = 0, 0, "starting"
         self._run, self._busy, self._since = 0, 0.0, time.monotonic()
         self._running = False
@@ -56,7 +55,7 @@ class AuditDisplay(AuditObserver):
         if not kept:
             self._run += n
 
-    def row(self, attack: str, row: dict[str, Any]) -> None:
+    def row(self, attack: str, row: AuditRow) -> None:
         self.rows.append((attack, row))
         if not self._live:
             say(f"{attack} at eps {row['eps']:g}: {row['mean']:.1f} ± {row['std']:.1f}; {self.progress}")
@@ -77,7 +76,7 @@ class AuditDisplay(AuditObserver):
         return Group(table(self.title, self.rows), Text(f"{self.words}  {self.progress}", style="dim"))
 
 
-def table(title: str, rows: list[tuple[str, dict[str, Any]]], worst: set[tuple[str, float]] | None = None) -> Table:
+def table(title: str, rows: list[tuple[str, AuditRow]], worst: set[tuple[str, float]] | None = None) -> Table:
     """Rows of an audit; the worst of each radius stands out."""
     shown = Table(title=title)
     for heading in HEADINGS:

@@ -8,15 +8,12 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from wocar.api import asked_threats, default_threat, load
+from wocar.api import estimate
 from wocar.bounds import BoundMethod
 from wocar.bounds.ball import Norm
 from wocar.cli.options import parse, radii, say
-from wocar.evaluation.estimate import estimate
 from wocar.files import write_json
 from wocar.threat import Units
-from wocar.training.run_folder import provenance
-from wocar.types import UserError
 
 
 @dataclass(frozen=True)
@@ -51,23 +48,20 @@ class EstimateOptions:
 def main(argv: list[str]) -> int:
     about = "Worst-attack value of a fixed policy from its own rollouts; no attacker is trained."
     options: EstimateOptions = parse(EstimateOptions, argv, "estimate", about)
-    for name in ("steps", "sweeps", "episodes"):
-        if getattr(options, name) <= 0:
-            raise UserError(f"--{name} must be positive, not {getattr(options, name)}")
-    if options.explorations < 0:
-        raise UserError(f"--explorations must not be negative, not {options.explorations}")
-    agent = load(options.agent, options.env, options.normaliser)
     result = estimate(
-        agent,
-        asked_threats(
-            default_threat(agent), radii(options.eps), norm=options.norm, units=options.units, radii=options.radii
-        ),
-        options.steps,
-        options.sweeps,
-        options.explorations,
-        options.seed,
-        options.episodes,
-        options.bounds,
+        options.agent,
+        eps=radii(options.eps),
+        norm=options.norm,
+        units=options.units,
+        radii=options.radii,
+        steps=options.steps,
+        sweeps=options.sweeps,
+        explorations=options.explorations,
+        bounds=options.bounds,
+        episodes=options.episodes,
+        seed=options.seed,
+        env=options.env,
+        normaliser=options.normaliser,
         on_radius=lambda eps: say(f"estimated at eps {eps:g}"),
     )
     table = Table(
@@ -86,5 +80,5 @@ def main(argv: list[str]) -> int:
         )
     Console().print(table)
     if options.json:
-        write_json(options.json, {"agent": str(options.agent), **result, **provenance()})
+        write_json(options.json, result)
     return 0

@@ -1,4 +1,4 @@
-"""The only room that knows EnvPool, Gymnasium and ALE."""
+"""The only room that knows MuJoCo, Gymnasium, ALE and EnvPool."""
 
 from wocar.envs.make import env_seeds, env_spec, make_env, make_gymnasium_env
 

@@ -9,7 +9,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from wocar.envs.make import MUJOCO, env_spec, make_env, make_gymnasium_env
+from wocar.envs.make import env_spec, make_env, make_gymnasium_env
+from wocar.envs.mujoco.tasks import TASKS
 from wocar.envs.vector import GymnasiumVector, describe
 from wocar.types import UserError, VectorEnv
 
@@ -44,7 +45,7 @@ def make_rendered(id: str, seed: int) -> RenderedEnv:
     if id not in gymnasium.registry:
         raise UserError(f"{id} cannot be drawn: Gymnasium does not know it")
     options: dict[str, Any] = {"render_mode": "rgb_array"}
-    if MUJOCO.match(id):
+    if id in TASKS:
         os.environ.setdefault("MUJOCO_GL", offscreen_backend())
         options |= {"width": SIZE, "height": SIZE}
     if "rgb_array" not in _modes(id):
@@ -54,7 +55,7 @@ def make_rendered(id: str, seed: int) -> RenderedEnv:
     spec = describe(
         id, drawn.observation_space, drawn.action_space, drawn.spec.max_episode_steps if drawn.spec else None
     )
-    env = GymnasiumVector(spec, lambda: drawn, [seed], raw=MUJOCO.match(id) is not None)
+    env = GymnasiumVector(spec, lambda: drawn, [seed], raw=id in TASKS)
     return RenderedEnv(env, drawn, fps=int(drawn.metadata.get("render_fps", 25)))
 
 

@@ -1,4 +1,4 @@
-"""Vector environments over EnvPool and Gymnasium with one meaning of step, truncation and auto-reset."""
+"""Gymnasium environments as a vector environment."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,41 +9,11 @@ import numpy as np
 from wocar.types import ActionSpace, EnvSpec, Step
 
 
-class EnvPoolVector:
-    """EnvPool in synchronous mode. After an episode's end EnvPool's next step is the reset; we only mark it.
-
-    `training`: a game whose episodes and rewards are cut for training, so that its own are told too.
-    """
-
-    def __init__(self, spec: EnvSpec, pool: Any, n: int, training: bool = False) -> None:
-        self.spec, self.n, self._pool, self._training = spec, n, pool, training
-        self._ended = np.zeros(n, dtype=bool)
-        self._all = np.arange(n, dtype=np.int32)
-
-    def reset(self) -> np.ndarray:
-        self._ended[:] = False
-        obs, _ = self._pool.reset()
-        return obs
-
-    def step(self, actions: np.ndarray, ids: np.ndarray | None = None) -> Step:
-        ids = self._all if ids is None else ids
-        obs, rewards, terminated, truncated, info = self._pool.step(actions, ids)
-        is_reset = self._ended[ids]
-        self._ended[ids] = terminated | truncated
-        truncated = truncated & ~terminated
-        if not self._training:
-            return Step(obs, rewards, terminated, truncated, is_reset)
-        return Step(obs, rewards, terminated, truncated, is_reset, info["reward"], info["terminated"].astype(bool))
-
-    def close(self) -> None:
-        self._pool.close()
-
-
 class GymnasiumVector:
-    """Gymnasium environments stepped one after the other, with EnvPool's auto-reset convention.
+    """Environments are stepped one after the other; after an episode's end the next step is the reset.
 
     `raw`: actions reach the environment as they are (MuJoCo, whose control cost sees them), else cut to its range.
-    `training`: as in EnvPoolVector.
+    `training`: a game whose episodes and rewards are cut for training, so that its own are told too.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""An audit: the returns of one agent without attack and under attacks, as plain data.
+"""Audit: the returns of one agent without attack and under attacks, as plain data.
 
 The worst setting of each attack, and the worst attack, are selected on episodes of their own and reported on fresh
-ones. Every finished cell (attack, settings, radius, episodes) is kept, so that a killed audit goes on.
+ones. Every finished cell (attack, settings, radius, episodes) is kept, so that a killed audit continues.
 """
 
 import dataclasses
@@ -15,15 +15,19 @@ from wocar.envs.time_limit import with_time_limit, without_time_limit
 from wocar.evaluation.attack_context import AttackContext, TrainAttacker, Trained
 from wocar.evaluation.attack_registry import GREEDY_WORST_CASE, kind_of
 from wocar.evaluation.audit_cell import AuditCell, run_cell
-from wocar.evaluation.audit_file import AuditFolder, agent_digest
+from wocar.evaluation.audit_file import AuditFolder
+from wocar.evaluation.audit_result import AuditPoint, AuditResult, AuditRow, AuditSuite, CellResult, Selection
 from wocar.evaluation.flags import distinct, flags_of
 from wocar.evaluation.suites import AttackSettings, AuditPlan, suite_digest
 from wocar.threat import Threat
 from wocar.types import UserError
 
+ROWS = 2
+"""Version of what a cell holds: those of another version are run again."""
+
 
 class AuditObserver:
-    """What an audit tells while it runs. This one does not listen."""
+    """What an audit reports while it runs. This one ignores it."""
 
     def start(self, episodes: int) -> None:
         """So many episodes will be run in all."""
@@ -34,7 +38,7 @@ class AuditObserver:
     def episodes(self, n: int, kept: bool = False) -> None:
         """n more episodes have ended, or were found finished."""
 
-    def row(self, attack: str, row: dict[str, Any]) -> None:
+    def row(self, attack: str, row: AuditRow) -> None:
         """An attack is done at one radius."""
 
 
@@ -46,14 +50,20 @@ def audit(
     given: Mapping[str, Any] | None = None,
     watch: AuditObserver | None = None,
     training_return: float | None = None,
-) -> dict[str, Any]:
+    source: str | None = None,
+    provenance: Mapping[str, Any] | None = None,
+) -> AuditResult:
     """Mean, std and confidence interval of raw returns for each attack and radius, the worst, and the flags.
 
     `train` trains learned attackers; `given` are trained ones, by the hash in the plan's settings of `trained:NAME`.
+    `source` says where the agent lies, `provenance` how the result was made: both go into it as they are.
     """
     plan.check()
     context = AttackContext(_moved(agent, plan), plan.seed, train, given)
-    return _Audit(agent_digest(agent), context, plan, folder, watch or AuditObserver()).result(training_return)
+    result = _Audit(agent.digest(), context, plan, folder, watch or AuditObserver()).result(training_return)
+    where: Any = {} if source is None else {"agent": source}
+    made: Any = provenance or {}
+    return {**where, **result, **made}
 
 
 class _Audit:
@@ -71,13 +81,13 @@ class _Audit:
         )
         self.selecting = sum(map(len, self.grids.values())) > 1
 
-    def result(self, training_return: float | None) -> dict[str, Any]:
+    def result(self, training_return: float | None) -> AuditResult:
         plan = self.plan
         tried = sum(map(len, self.grids.values())) * plan.select_episodes if self.selecting else 0
         self.watch.start(len(plan.threats) * (tried + (len(self.grids) + self.certifying) * plan.episodes))
         curve = [self._radius(threat) for threat in plan.threats]
         flags = (flag for point in curve for flag in flags_of(point["attacks"], point["worst"], training_return))
-        return {
+        result: AuditResult = {
             "env": plan.env or without_time_limit(self.agent.spec.id)[0],
             "meta": self.agent.meta,
             "agent_sha256": self.digest,
@@ -87,11 +97,14 @@ class _Audit:
             "seeds": {"report": plan.seed, "select": plan.select_seed, "attackers": plan.seed},
             "attacks": curve[0]["attacks"],
             "worst": curve[0]["worst"],
-            **({"certified": curve[0]["certified"]} if self.certifying else {}),
-            **({"curve": curve} if len(curve) > 1 else {}),
             "skipped": self.skipped,
             "flags": distinct(flags),
         }
+        if self.certifying:
+            result["certified"] = curve[0]["certified"]
+        if len(curve) > 1:
+            result["curve"] = curve
+        return result
 
     def _skipped(self) -> dict[str, str]:
         """Attacks of the suite that do not apply to this agent; asked for by name, they are a mistake."""
@@ -102,55 +115,53 @@ class _Audit:
             raise UserError(f"{name} does not apply: {reason}")
         return skipped
 
-    def _radius(self, threat: Threat) -> dict[str, Any]:
-        rows: dict[str, dict[str, Any]] = {}
+    def _radius(self, threat: Threat) -> AuditPoint:
+        rows: dict[str, AuditRow] = {}
         for name, grid in self.grids.items():
             rows[name] = self._row(name, grid, threat, rows)
             self.watch.row(name, rows[name])
-        worst = min(rows, key=lambda name: rows[name].get("select", rows[name])["mean"])
-        point: dict[str, Any] = {"eps": threat.eps, "worst": worst, "attacks": rows}
+        worst = min(rows, key=lambda name: _selected(rows[name]))
+        point: AuditPoint = {"eps": threat.eps, "worst": worst, "attacks": rows}
         if self.certifying:
             point["certified"] = self._certified(threat)
             self.watch.row("gwc", point["certified"])
         return point
 
-    def _certified(self, threat: Threat) -> dict[str, Any]:
+    def _certified(self, threat: Threat) -> AuditRow:
         """The greedy worst case by bounds, on the episodes of the report."""
         plan, kind = self.plan, GREEDY_WORST_CASE
         cell = AuditCell("gwc", kind, {}, threat, plan.episodes, plan.seed)
-        return self._cell(cell, "bounding", {}, 0) | {"family": kind.family}
+        return {**self._cell(cell, "bounding", {}, 0), "family": kind.family}
 
-    def _row(
-        self, name: str, grid: list[AttackSettings], asked: Threat, rows: dict[str, dict[str, Any]]
-    ) -> dict[str, Any]:
+    def _row(self, name: str, grid: list[AttackSettings], asked: Threat, rows: dict[str, AuditRow]) -> AuditRow:
         """The attack's worst setting by selection, on fresh episodes."""
         plan, kind = self.plan, kind_of(name)
         threat = kind.threat(asked)
         taken_over = rows[kind.after]["parameters"] if kind.after in rows else {}
         grid = [{**taken_over, **settings} for settings in grid]
         made: dict[int, Trained] = {}
-        chosen, select = 0, None
-        tried: list[dict[str, Any]] = []
+        chosen = 0
+        tried: list[CellResult] = []
         if self.selecting:
             for k, settings in enumerate(grid):
                 cell = AuditCell(name, kind, settings, threat, plan.select_episodes, plan.select_seed)
                 tried.append(self._cell(cell, f"selecting {k + 1}/{len(grid)}", made, k))
                 chosen = min(range(k + 1), key=lambda i: tried[i]["mean"])
                 made = {i: attack for i, attack in made.items() if i == chosen}
-            select = {key: tried[chosen][key] for key in ("mean", "std", "episodes", "seed")}
         cell = AuditCell(name, kind, grid[chosen], threat, plan.episodes, plan.seed)
-        row = self._cell(cell, "reporting", made, chosen) | {"family": kind.family, "parameters": grid[chosen]}
-        if select:
-            row["select"] = select
+        reported = self._cell(cell, "reporting", made, chosen)
+        row: AuditRow = {**reported, "family": kind.family, "parameters": grid[chosen]}
+        if tried:
+            row["select"] = _selection(tried[chosen])
         if len(grid) > 1:
             row["grid"] = [{**settings, "mean": t["mean"]} for settings, t in zip(grid, tried, strict=True)]
         return row
 
-    def _cell(self, cell: AuditCell, words: str, made: dict[int, Trained], at: int) -> dict[str, Any]:
+    def _cell(self, cell: AuditCell, words: str, made: dict[int, Trained], at: int) -> CellResult:
         """The cell from the folder, or run and kept there. An attack once made is in `made`."""
         attack = {"attack": cell.name, "settings": cell.settings, **_key(cell.threat)}
         common = {"wocar": __version__, "agent": self.digest, "env": self.agent.spec.id, "seed": self.plan.seed}
-        key = {**common, **attack, "episodes": cell.episodes, "episode_seed": cell.seed}
+        key = {**common, **attack, "episodes": cell.episodes, "episode_seed": cell.seed, "rows": ROWS}
         found = self.folder.read(key)
         if found is not None:
             self.watch.episodes(cell.episodes, kept=True)
@@ -164,6 +175,15 @@ class _Audit:
         result = run_cell(self.agent, cell, made[at], self.watch.episodes)
         self.folder.write(key, result)
         return result
+
+
+def _selection(cell: CellResult) -> Selection:
+    return {"mean": cell["mean"], "std": cell["std"], "episodes": cell["episodes"], "seed": cell["seed"]}
+
+
+def _selected(row: AuditRow) -> float:
+    """The mean by which attacks are compared: on episodes of selection, where there were any."""
+    return row["select"]["mean"] if "select" in row else row["mean"]
 
 
 def _key(threat: Threat) -> dict[str, Any]:
@@ -188,7 +208,7 @@ def _certifiable(agent: Agent) -> bool:
     return agent.spec.actions.discrete and not agent.recurrent
 
 
-def _suite(plan: AuditPlan) -> dict[str, Any] | None:
+def _suite(plan: AuditPlan) -> AuditSuite | None:
     if plan.suite is None:
         return None
     return {"name": plan.suite, "sha256": suite_digest(plan.suite), "changes": list(plan.changes)}

@@ -1,4 +1,4 @@
-"""One cell of an audit: one attack with its settings at one radius on one set of episodes."""
+"""Audit cell: one attack with its settings at one radius on one set of episodes."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -11,6 +11,7 @@ from wocar.attacks import Disturbance, Perturbation, zero_gradient_share
 from wocar.envs.time_limit import without_time_limit
 from wocar.evaluation.attack_context import Trained
 from wocar.evaluation.attack_registry import AttackKind
+from wocar.evaluation.audit_result import CellResult
 from wocar.evaluation.certified import GreedyWorstCase
 from wocar.evaluation.episodes import run_episodes
 from wocar.evaluation.statistics import summarise
@@ -31,8 +32,8 @@ class AuditCell(NamedTuple):
     seed: int
 
 
-def run_cell(agent: Agent, cell: AuditCell, made: Trained, on_episodes: Callable[[int], None]) -> dict[str, Any]:
-    """Raw returns of the agent under the attack, and what the flags want to know."""
+def run_cell(agent: Agent, cell: AuditCell, made: Trained, on_episodes: Callable[[int], None]) -> CellResult:
+    """Raw returns of the agent under the attack, and what the self-checks need."""
     perturb: ProbedPerturbation | None = None
     disturb: Any = None
     if cell.kind.family == "bound":
@@ -45,10 +46,11 @@ def run_cell(agent: Agent, cell: AuditCell, made: Trained, on_episodes: Callable
         agent, cell.episodes, cell.seed, n_envs=N_ENVS, perturb=perturb, disturb=disturb, on_episodes=on_episodes
     )
     summary = summarise(done.returns)
-    row = {
+    row: CellResult = {
         "mean": summary.mean,
         "std": summary.std,
         "interval": [summary.low, summary.high],
+        "returns": [float(x) for x in done.returns],
         "episodes": cell.episodes,
         "mean_length": float(done.lengths.mean()),
         "mean_discounted": float(done.discounted.mean()),
@@ -63,7 +65,7 @@ def run_cell(agent: Agent, cell: AuditCell, made: Trained, on_episodes: Callable
         row["flips"] = done.flips
     _, limit = without_time_limit(agent.spec.id)
     if limit is not None:
-        row |= {"cut_episodes": int(np.sum(done.lengths >= limit)), "max_steps": limit}
+        row["cut_episodes"], row["max_steps"] = int(np.sum(done.lengths >= limit)), limit
     if made.curve:
         row["training_curve"] = made.curve
     if made.predicted is not None:

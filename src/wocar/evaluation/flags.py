@@ -1,22 +1,19 @@
-"""Accusations of an audit against itself: reasons to trust its numbers less, each a pure function of its rows."""
+"""Self-checks of an audit: reasons to trust its numbers less, each a pure function of its rows."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
+from wocar.evaluation.audit_result import AuditFlag, AuditRow
 from wocar.evaluation.statistics import surely_below
-
-AuditRow = dict[str, Any]
-Flag = dict[str, Any]
 
 MIN_EPISODES = 20
 LITTLE_USED = 0.25
 MANY_ZEROS = 0.1
 
 
-def flags_of(rows: dict[str, AuditRow], worst: str, training_return: float | None = None) -> list[Flag]:
-    """All accusations against the rows of one radius."""
+def flags_of(rows: dict[str, AuditRow], worst: str, training_return: float | None = None) -> list[AuditFlag]:
+    """All flags of the rows of one radius."""
     found = [
         *zero_gradients(rows),
         *random_beats_gradient(rows),
@@ -30,7 +27,7 @@ def flags_of(rows: dict[str, AuditRow], worst: str, training_return: float | Non
     return [{**flag, "eps": rows[flag["attack"]]["eps"]} for flag in found]
 
 
-def zero_gradients(rows: dict[str, AuditRow]) -> Iterator[Flag]:
+def zero_gradients(rows: dict[str, AuditRow]) -> Iterator[AuditFlag]:
     """The victim is saturated: a search by gradient does not know where to go."""
     for name, row in rows.items():
         share = row.get("zero_gradients") or 0.0
@@ -38,7 +35,7 @@ def zero_gradients(rows: dict[str, AuditRow]) -> Iterator[Flag]:
             yield _flag("zero-gradients", name, f"{name}'s gradient is zero at {share:.0%} of the states probed")
 
 
-def random_beats_gradient(rows: dict[str, AuditRow]) -> Iterator[Flag]:
+def random_beats_gradient(rows: dict[str, AuditRow]) -> Iterator[AuditFlag]:
     """Noise does more harm than a search: the gradient leads nowhere."""
     chance = [name for name, row in rows.items() if row["family"] == "random"]
     for name, row in rows.items():
@@ -48,14 +45,14 @@ def random_beats_gradient(rows: dict[str, AuditRow]) -> Iterator[Flag]:
             yield _flag("random-beats-gradient", name, text)
 
 
-def budget_unused(rows: dict[str, AuditRow]) -> Iterator[Flag]:
+def budget_unused(rows: dict[str, AuditRow]) -> Iterator[AuditFlag]:
     for name, row in rows.items():
         used = row.get("budget_used")
         if row["eps"] > 0 and row["family"] != "random" and used is not None and used < LITTLE_USED:
             yield _flag("budget-unused", name, f"{name} moves observations by {used:.0%} of eps on average")
 
 
-def selection_disagrees(rows: dict[str, AuditRow], worst: str) -> Iterator[Flag]:
+def selection_disagrees(rows: dict[str, AuditRow], worst: str) -> Iterator[AuditFlag]:
     """Selected as worst, yet not so on fresh episodes."""
     for name, row in rows.items():
         select = row.get("select")
@@ -67,20 +64,20 @@ def selection_disagrees(rows: dict[str, AuditRow], worst: str) -> Iterator[Flag]
         yield _flag("selection-disagrees", lower, f"{lower} is below {worst}, the worst selected, on fresh episodes")
 
 
-def too_few_episodes(rows: dict[str, AuditRow]) -> Iterator[Flag]:
+def too_few_episodes(rows: dict[str, AuditRow]) -> Iterator[AuditFlag]:
     name, row = min(rows.items(), key=lambda item: item[1]["episodes"])
     if row["episodes"] < MIN_EPISODES:
         yield _flag("few-episodes", name, f"{row['episodes']} episodes; fewer than {MIN_EPISODES} say little")
 
 
-def never_ended(rows: dict[str, AuditRow]) -> Iterator[Flag]:
+def never_ended(rows: dict[str, AuditRow]) -> Iterator[AuditFlag]:
     for name, row in rows.items():
         if row.get("cut_episodes"):
             text = f"{row['cut_episodes']} of {row['episodes']} episodes of {name} were cut at {row['max_steps']} steps"
             yield _flag("never-ended", name, text)
 
 
-def still_improving(rows: dict[str, AuditRow]) -> Iterator[Flag]:
+def still_improving(rows: dict[str, AuditRow]) -> Iterator[AuditFlag]:
     """A longer training would have found a stronger attacker."""
     for name, row in rows.items():
         if improving(row.get("training_curve") or []):
@@ -100,7 +97,7 @@ def improving(curve: Sequence[float], part: float = 0.1) -> bool:
     return bool(fall > 2 * error and fall > part * abs(first.mean() - last.mean()))
 
 
-def far_from_training(rows: dict[str, AuditRow], training_return: float | None) -> Iterator[Flag]:
+def far_from_training(rows: dict[str, AuditRow], training_return: float | None) -> Iterator[AuditFlag]:
     """Another environment, or an observation that is not normalised as in training, shows here."""
     if training_return is None or "none" not in rows:
         return
@@ -111,13 +108,13 @@ def far_from_training(rows: dict[str, AuditRow], training_return: float | None) 
         yield _flag("far-from-training", "none", text)
 
 
-def _flag(flag: str, attack: str, text: str) -> Flag:
+def _flag(flag: str, attack: str, text: str) -> AuditFlag:
     return {"flag": flag, "attack": attack, "text": text}
 
 
-def distinct(flags: Iterable[Flag]) -> list[Flag]:
+def distinct(flags: Iterable[AuditFlag]) -> list[AuditFlag]:
     """Flags of several radii, each once."""
-    kept: dict[tuple[str, str, str], Flag] = {}
+    kept: dict[tuple[str, str, str], AuditFlag] = {}
     for flag in flags:
         kept.setdefault((flag["flag"], flag["attack"], flag["text"]), flag)
     return list(kept.values())

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from wocar.agent import load_agent
-from wocar.evaluation.audit_file import agent_digest
 from wocar.methods.registry import METHODS
 from wocar.report.radius import Radius, radius_of
 from wocar.report.sources import AuditFile, EstimateFile, ResultFile, Run, Sources, read_run
@@ -52,7 +51,7 @@ class Member:
     def digest(self) -> str | None:
         """Of the final agent in its run folder; None where there is none to read."""
         try:
-            return agent_digest(load_agent(self.run.path / "agent")) if self.run else None
+            return load_agent(self.run.path / "agent").digest() if self.run else None
         except UserError:
             return None
 

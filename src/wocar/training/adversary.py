@@ -1,17 +1,14 @@
 """Training an adversary against a fixed victim, with the loop and the PPO that train agents."""
 
 import dataclasses
-import hashlib
 from pathlib import Path
 from typing import Any
 
 import jax
-import numpy as np
 
 from wocar.agent import Agent
 from wocar.attacks.guided import Examples
 from wocar.attacks.learned import LearnedAttack, learned_attack, make_actor
-from wocar.files import tree_arrays
 from wocar.mechanisms.objective import Vanilla
 from wocar.threat import Threat
 from wocar.training.adversary_config import ATTACKS, AttackConfig
@@ -29,7 +26,9 @@ def train_adversary(config: RunConfig, victim: Agent, lessons: Examples | None =
     attack, ppo = config.attack, config.algorithm
     if attack is None or not isinstance(ppo, PPOConfig):
         raise ValueError(f"{config.method} is not the configuration of an adversary trained by PPO")
-    config = dataclasses.replace(config, attack=dataclasses.replace(attack, victim_digest=digest(victim)))
+    config = dataclasses.replace(
+        config, attack=dataclasses.replace(attack, victim_digest=victim.digest(critics=False)[:16])
+    )
     actor = make_actor(attack.kind, **_actor_settings(attack))
     if getattr(attack, "actor", None) == "target" and not victim.spec.actions.discrete:
         raise UserError(f"--actor target needs discrete actions; those of {victim.spec.id} are continuous")
@@ -86,14 +85,6 @@ class _Taught:
     def init(self, spec: EnvSpec, key: jax.Array) -> Learner:
         learner = self._algorithm.init(spec, key)
         return learner._replace(policy=imitate(learner.policy, *self._lessons))
-
-
-def digest(victim: Agent) -> str:
-    """A checksum of what the victim does: its policy and its normaliser."""
-    total = hashlib.sha256()
-    for name, array in sorted(tree_arrays({"policy": victim.policy, "normaliser": victim.normaliser}).items()):
-        total.update(name.encode() + np.ascontiguousarray(array).tobytes())
-    return total.hexdigest()[:16]
 
 
 def _actor_settings(attack: AttackConfig) -> dict[str, Any]:

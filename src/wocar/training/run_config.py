@@ -1,7 +1,9 @@
 """The configuration of a run: its dataclass fields are the command line and the JSON of the run folder."""
 
+import dataclasses
 import importlib
 import pkgutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,6 +21,7 @@ from wocar.config_base import (
     check_ranges,
     configured,
     flat_settings,
+    setting_names,
 )
 from wocar.threat import Threat
 from wocar.training.adversary_config import AdversaryConfig, AttackConfig
@@ -32,7 +35,7 @@ PARTS = ("algorithm", "robust", "attack", "adversary")
 class RunConfig:
     method: Annotated[str, tyro.conf.Suppress]
     env: str = "Hopper-v4"
-    """Environment id: EnvPool's MuJoCo, or any Gymnasium id."""
+    """Environment id: any of Gymnasium's, or an Atari game."""
     preset: str = "paper"
     """Settings of the task: paper, reference (what the authors' released code chose), or small (games, two cores)."""
     seed: int = 0
@@ -100,6 +103,20 @@ class RunConfig:
     def segment(self) -> int:
         """Iterations between checkpoints."""
         return max(1, self.checkpoint_every // self.batch_steps)
+
+
+def with_settings(config: RunConfig, settings: Mapping[str, Any]) -> RunConfig:
+    """The configuration with settings changed, by the names that they have on the command line."""
+    own = {name: value for name, value in settings.items() if name in setting_names(RunConfig) - {"method", *PARTS}}
+    changed: dict[str, Any] = {}
+    for name, part in config.parts.items():
+        if mine := {key: value for key, value in settings.items() if key in setting_names(type(part))}:
+            changed[name] = configured(part, **mine)
+            own |= mine
+    if unknown := settings.keys() - own.keys():
+        raise UserError(f"{config.method} has no setting {min(unknown)}; wocar train {config.method} --help lists them")
+    kept = {name: value for name, value in own.items() if name in setting_names(RunConfig)}
+    return dataclasses.replace(config, **kept, **changed)
 
 
 def to_json(config: RunConfig) -> dict[str, Any]:

@@ -25,19 +25,27 @@ def load_model(name: str) -> mujoco.MjModel:
         warnings.simplefilter("ignore", UserWarning)  # about the files' old style
         spec = mujoco.MjSpec.from_file(str(_ASSETS / name))
         model = spec.compile()
-        if _mix_alike(model):
-            model = _with_pairs(spec, list(_touching(model)))
+        pairs = list(_touching(model))
+        if _mixes_alike(model) and _in_order(model, pairs):
+            model = _with_pairs(spec, pairs)
     if model.ntree == 1:
         model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_ISLAND
     _stop_clock()
     return model
 
 
-def _mix_alike(model: mujoco.MjModel) -> bool:
+def _mixes_alike(model: mujoco.MjModel) -> bool:
     """Whether the parameters of a contact are the means and maxima of its geoms'."""
     return bool(
         np.ptp(model.geom_priority) == 0 and np.ptp(model.geom_solmix) == 0 and np.all(model.geom_solref[:, 0] > 0)
     )
+
+
+def _in_order(model: mujoco.MjModel, pairs: list[tuple[int, int]]) -> bool:
+    """Whether contacts come in the order of the pairs: several geoms of two moving bodies come in another."""
+    bodies = [tuple(model.geom_bodyid[list(pair)]) for pair in pairs]
+    moving = [pair for pair in bodies if all(model.body_weldid[list(pair)])]
+    return len(set(moving)) == len(moving)
 
 
 def _touching(model: mujoco.MjModel) -> Iterator[tuple[int, int]]:
