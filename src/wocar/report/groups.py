@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from wocar.agent import load_agent
-from wocar.methods.registry import METHODS
+from wocar.methods.registry import known_method
 from wocar.report.radius import Radius, radius_of
 from wocar.report.sources import AuditFile, EstimateFile, ResultFile, Run, Sources, read_run
 from wocar.types import UserError
@@ -109,7 +109,8 @@ class Group:
 
 def method_label(method: str, variant: str = "") -> str:
     """The method's own label; agents from elsewhere keep the name they came with."""
-    label = METHODS[method].label if method in METHODS else method
+    known = known_method(method)
+    label = known.label if known else method
     return f"{label}, {variant}" if variant else label
 
 
@@ -251,7 +252,8 @@ def _round(steps: int) -> str:
 
 def _rank(method: str) -> int:
     """Vanilla methods first, WocaR last, as in the paper's tables."""
-    return METHODS[method].rank if method in METHODS else 0
+    known = known_method(method)
+    return known.rank if known else 0
 
 
 def environments(groups: Iterable[Group]) -> list[str]:
