@@ -61,8 +61,12 @@ def worst_action_in_mask(q_values: Array, mask: Array) -> Array:
 
 def attacked_value(q_values: Array, worst: Array, greedy: Array, probability: float | Array = 1.0) -> Array:
     """App. C.5: (1 - p) Q(greedy) + p Q(worst), (B,): an attacker who succeeds with probability p."""
-    chosen, least = (jnp.take_along_axis(q_values, a[:, None], axis=1)[:, 0] for a in (greedy, worst))
-    return (1 - probability) * chosen + probability * least
+    return (1 - probability) * taken(q_values, greedy) + probability * taken(q_values, worst)
+
+
+def taken(values: Array, actions: Array) -> jax.Array:
+    """The values of the actions (N,), from those of all (N, actions)."""
+    return jnp.take_along_axis(values, actions[:, None], axis=-1)[:, 0]
 
 
 def _cut(box: Interval, low: Array | None, high: Array | None) -> Interval:

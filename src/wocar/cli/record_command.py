@@ -44,7 +44,7 @@ class RecordOptions:
     steps: int = 500
     """Of the episode, at most."""
     env: str | None = None
-    """For files that do not tell: the environment's id."""
+    """The environment's id, where the file does not hold it."""
     importance: bool = False
     """In the place of the episode a picture (.png) of its most and its least important states, by w(s)."""
 

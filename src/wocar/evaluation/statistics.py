@@ -1,4 +1,4 @@
-"""Numbers from returns, with explicit seeds."""
+"""Statistics of episode returns."""
 
 import math
 import warnings

@@ -6,11 +6,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from wocar.bounds import network_bounds
+from wocar.bounds import network_bounds, taken
 from wocar.mechanisms.objective import InBall, Info, PolicyLoss
 from wocar.mechanisms.policy_config import RadialConfig
 from wocar.mechanisms.state_reg import extreme_log_probs, gaussian_distance
-from wocar.types import Array, Batch, Interval
+from wocar.types import Array, Batch, Interval, Policy
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Radial(InBall[Batch, jax.Array, PolicyLoss, None]):
     config: RadialConfig
 
     def loss(
-        self, base: PolicyLoss, policy: Any, batch: Batch, notes: None, key: jax.Array, progress: jax.Array
+        self, base: PolicyLoss, policy: Policy, batch: Batch, notes: None, key: jax.Array, progress: jax.Array
     ) -> tuple[jax.Array, Info]:
         ball = self.ball(progress)
         box = network_bounds(policy.network, ball, batch.obs, "ibp")
@@ -48,7 +48,7 @@ def log_prob_bounds(policy: Any, head: Array, log_prob: Array, box: Interval, ac
     """The least and the greatest log π(a|s~) while the policy's head stays in the box. (N,)"""
     if policy.discrete:
         all_bounds = extreme_log_probs(box.lower, box.upper), extreme_log_probs(box.upper, box.lower)
-        return Interval(*(jnp.take_along_axis(x, actions[:, None], axis=-1)[:, 0] for x in all_bounds))
+        return Interval(*(taken(x, actions) for x in all_bounds))
     return gaussian_log_prob_bounds(head, log_prob, box, actions, policy.log_std)
 
 

@@ -1,7 +1,6 @@
 """RADIAL (Oikarinen et al. 2021), approach 2 for Q networks: no worse action may come to look better in the ball."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import equinox as eqx
 import jax
@@ -13,7 +12,7 @@ from wocar.mechanisms.objective import BaseLoss, InBall, Info
 from wocar.mechanisms.q_config import RadialQConfig
 from wocar.mechanisms.q_objective import ActionValues, QBatch
 from wocar.mechanisms.radial import mixture
-from wocar.types import Array
+from wocar.types import Array, Policy
 
 
 @dataclass(frozen=True)
@@ -23,7 +22,7 @@ class RadialQ(InBall[QBatch, ActionValues, BaseLoss, None]):
     config: RadialQConfig
 
     def loss(
-        self, base: BaseLoss, policy: Any, batch: QBatch, notes: None, key: jax.Array, progress: jax.Array
+        self, base: BaseLoss, policy: Policy, batch: QBatch, notes: None, key: jax.Array, progress: jax.Array
     ) -> tuple[jax.Array, Info]:
         share = self.config.radial_weight
         lower, upper = network_bounds(without_value(policy.network), self.ball(progress), batch.obs, "ibp")

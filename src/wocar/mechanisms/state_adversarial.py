@@ -10,7 +10,7 @@ from wocar.bounds import ascend_in_ball, network_bounds
 from wocar.mechanisms.objective import InBall, Info, PolicyLoss
 from wocar.mechanisms.policy_config import RobustConfig
 from wocar.mechanisms.state_reg import policy_distance, policy_distance_bound, state_regularisation
-from wocar.types import Array, Batch
+from wocar.types import Array, Batch, Policy
 
 
 class RegNotes(NamedTuple):
@@ -31,7 +31,7 @@ class StateAdversarial(InBall[Batch, jax.Array, PolicyLoss, RegNotes]):
         return self.config.reg and self.config.kappa_reg > 0 and self.config.threat.on == "observation"
 
     def evaluate(
-        self, state: Any, policy: Any, batch: Batch, base: Any, key: jax.Array, progress: jax.Array
+        self, state: Any, policy: Policy, batch: Batch, base: Any, key: jax.Array, progress: jax.Array
     ) -> tuple[Any, RegNotes, Info]:
         notes, cfg = RegNotes(), self.config
         if self.regularises and cfg.reg_solver == "sgld" and cfg.reg_search == "iteration":
@@ -39,7 +39,7 @@ class StateAdversarial(InBall[Batch, jax.Array, PolicyLoss, RegNotes]):
         return state, notes, {"eps": self.ball(progress).eps}
 
     def loss(
-        self, base: PolicyLoss, policy: Any, batch: Batch, notes: RegNotes, key: jax.Array, progress: jax.Array
+        self, base: PolicyLoss, policy: Policy, batch: Batch, notes: RegNotes, key: jax.Array, progress: jax.Array
     ) -> tuple[jax.Array, Info]:
         """L + κ_reg L_reg."""
         if not self.regularises:
@@ -48,7 +48,7 @@ class StateAdversarial(InBall[Batch, jax.Array, PolicyLoss, RegNotes]):
         return base.value + penalty, {**base.info, "penalty": penalty}
 
     def regularisation(
-        self, policy: Any, obs: Array, notes: RegNotes, key: jax.Array, progress: jax.Array
+        self, policy: Policy, obs: Array, notes: RegNotes, key: jax.Array, progress: jax.Array
     ) -> jax.Array:
         """L_reg at searched perturbations, or bounded over the ball."""
         head = policy.head(obs)
@@ -62,7 +62,7 @@ class StateAdversarial(InBall[Batch, jax.Array, PolicyLoss, RegNotes]):
             distance = policy_distance(policy, still, other, detach_std=not self.config.reg_std)
         return state_regularisation(distance, jnp.ones(()) if notes.importance is None else notes.importance)
 
-    def _search(self, policy: Any, obs: Array, key: jax.Array, progress: jax.Array) -> Array:
+    def _search(self, policy: Policy, obs: Array, key: jax.Array, progress: jax.Array) -> Array:
         """The perturbed observations where the policy differs most, by Langevin ascent."""
         ball, steps = self.ball(progress), self.config.reg_steps
         head = policy.head(obs)
@@ -78,7 +78,7 @@ class StateAdversarial(InBall[Batch, jax.Array, PolicyLoss, RegNotes]):
             temperature=1e-5,
         )
 
-    def _distance_bound(self, policy: Any, head: Array, obs: Array, progress: jax.Array) -> jax.Array:
+    def _distance_bound(self, policy: Policy, head: Array, obs: Array, progress: jax.Array) -> jax.Array:
         """Over linear bounds at first, over intervals at the end: the mix follows eps."""
         ball = self.ball(progress)
         mix = ball.eps / jnp.maximum(self.ball(jnp.ones(())).eps, 1e-12)

@@ -22,7 +22,7 @@ from wocar.mechanisms.worst_value import (
     worst_attack_backup,
 )
 from wocar.schedules import Schedule
-from wocar.types import ActionSpace, Array, Batch, Limits
+from wocar.types import ActionSpace, Array, Batch, Limits, Policy
 
 
 class WocarState(NamedTuple):
@@ -66,7 +66,7 @@ class Wocar(Objective[Batch, jax.Array, PolicyLoss, WocarNotes]):
         )
 
     def evaluate(
-        self, state: WocarState, policy: Any, batch: Batch, base: Discounted, key: jax.Array, progress: jax.Array
+        self, state: WocarState, policy: Policy, batch: Batch, base: Discounted, key: jax.Array, progress: jax.Array
     ) -> tuple[WocarState, WocarNotes, Info]:
         """Alg. 1, lines 7 to 11: action sets, worst actions, targets, critic, importance."""
         cfg = self.config
@@ -119,7 +119,7 @@ class Wocar(Objective[Batch, jax.Array, PolicyLoss, WocarNotes]):
         return robust_advantage(batch.advantage, notes.worst, kappa, own_scale=cfg.worst_form == "raw")
 
     def loss(
-        self, base: PolicyLoss, policy: Any, batch: Batch, notes: WocarNotes, key: jax.Array, progress: jax.Array
+        self, base: PolicyLoss, policy: Policy, batch: Batch, notes: WocarNotes, key: jax.Array, progress: jax.Array
     ) -> tuple[jax.Array, Info]:
         return self.regulariser.loss(base, policy, batch, notes.reg, key, progress)
 

@@ -11,7 +11,7 @@ import optax
 from wocar.config_base import COUNT, NOT_NEGATIVE, POSITIVE, SHARE, AlgorithmConfig
 from wocar.mechanisms.objective import Info, PolicyLoss, PolicyObjective, Vanilla, standardise
 from wocar.training.learner import Learner, Networks, apply_gradient, create_learner, make_batch
-from wocar.types import Array, Batch, EnvSpec, Transitions
+from wocar.types import Array, Batch, EnvSpec, Policy, Transitions
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class A2C:
             loss = jnp.mean((value(batch.obs) - batch.returns) ** 2)
             return loss, {"value_loss": loss}
 
-        def policy_objective(policy: Any) -> tuple[jax.Array, Info]:
+        def policy_objective(policy: Policy) -> tuple[jax.Array, Info]:
             advantages = self.objective.improve(self._advantages(batch), batch, notes, progress)
             base = a2c_loss(policy, batch, advantages, cfg.ent_coef)
             return self.objective.loss(base, policy, batch, notes, policy_key, progress)
@@ -96,7 +96,7 @@ class A2C:
         return eqx.combine(params, static), opt, info
 
 
-def a2c_loss(policy: Any, batch: Batch, advantages: Array, ent_coef: float) -> PolicyLoss:
+def a2c_loss(policy: Policy, batch: Batch, advantages: Array, ent_coef: float) -> PolicyLoss:
     """-mean A log π(a|s) - ent_coef * entropy."""
     log_prob, entropy = policy.log_prob(batch.obs, batch.actions), policy.entropy(batch.obs)
     loss = -jnp.mean(advantages * log_prob)

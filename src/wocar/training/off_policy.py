@@ -19,7 +19,7 @@ from wocar.training.replay_buffer import ReplayBuffer, Sample
 from wocar.training.run_config import RunConfig
 from wocar.training.run_folder import load_run_agent
 from wocar.training.trainer import Iteration
-from wocar.types import EnvSpec, UserError, VectorEnv
+from wocar.types import EnvSpec, UserError, VectorEnv, same_arrays
 
 _fold_in = jax.jit(jax.random.fold_in)
 
@@ -158,7 +158,6 @@ def as_is_stored(obs: np.ndarray) -> np.ndarray:
 def load_first(path: str, spec: EnvSpec) -> Agent:
     """The agent to start from; a UserError where its Q network is none for this task."""
     agent = load_run_agent(Path(path))
-    ours, theirs = ((s.obs_shape, s.actions.size) for s in (spec, agent.spec))
-    if not isinstance(agent.policy, GreedyPolicy) or ours != theirs:
+    if not isinstance(agent.policy, GreedyPolicy) or not same_arrays(spec, agent.spec):
         raise UserError(f"{path} holds no Q network for {spec.id}; name an agent that DQN trained there")
     return agent

@@ -18,7 +18,7 @@ from wocar.training.learner import (
     make_batch,
     minibatches,
 )
-from wocar.types import Array, Batch, EnvSpec, Transitions
+from wocar.types import Array, Batch, EnvSpec, Policy, Transitions
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class PPO:
         return eqx.combine(params, static), opt, jax.tree.map(lambda x: x[-1].mean(), info)
 
 
-def ppo_loss(policy: Any, batch: Batch, advantages: Array, clip_range: float, ent_coef: float) -> PolicyLoss:
+def ppo_loss(policy: Policy, batch: Batch, advantages: Array, clip_range: float, ent_coef: float) -> PolicyLoss:
     """-mean min(ρA, clip(ρ, 1-c, 1+c)A) - ent_coef * entropy."""
     log_prob, entropy = policy.log_prob(batch.obs, batch.actions), policy.entropy(batch.obs)
     ratio = jnp.exp(log_prob - batch.log_prob)
