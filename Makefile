@@ -1,7 +1,9 @@
 # Every verb works from a fresh clone with Python 3.11 or newer and nothing else installed.
 PYTHON ?= python3
-# Two processes, each file in one of them; PYTEST_ARGS= for a single one.
-PYTEST_ARGS ?= -n 2 --dist loadfile
+# Two processes; one that has finished its share takes over tests of the other. PYTEST_ARGS= for a single process.
+PYTEST_ARGS ?= -n 2 --dist worksteal
+# Tests of equations, bounds, networks, files and house rules: no training, no simulator, no child process that imports JAX.
+FAST := tests/test_architecture.py
 # The tested version. Where an index offers its CPU build (2.13.0+cpu), pip prefers that to the one with gigabytes of CUDA.
 TORCH := torch==2.13.0
 
@@ -9,10 +11,10 @@ PIP = .venv/bin/python -m pip install --quiet --disable-pip-version-check -c req
 RUN = .venv/bin/python -m
 
 .DEFAULT_GOAL := help
-.PHONY: help setup oracle demo test check bench format lock clean
+.PHONY: help setup oracle demo test test-fast coverage check lint bench docs format lock clean
 
 help:  ## list the verbs
-	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## */\1|/' | awk -F'|' '{ printf "make %-8s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## */\1|/' | awk -F'|' '{ printf "make %-9s %s\n", $$1, $$2 }'
 
 setup: .venv/.setup  ## install wocar and its developer tools into .venv, at the versions of requirements/lock.txt
 
@@ -24,14 +26,24 @@ demo: .venv/.setup  ## train and attack a small agent, in minutes
 test: .venv/.oracle  ## run all tests
 	$(RUN) pytest $(PYTEST_ARGS)
 
-check: .venv/.oracle  ## lint, format check, types, then all tests
+test-fast: .venv/.setup  ## run the unit tests, in a minute or so
+	$(RUN) pytest $(PYTEST_ARGS) $(FAST)
+
+coverage: .venv/.oracle  ## run all tests and show which lines of wocar they ran
+	$(RUN) pytest $(PYTEST_ARGS) --cov --cov-report=term:skip-covered
+
+lint: .venv/.setup  ## lint, format check, types
 	$(RUN) ruff check
 	$(RUN) ruff format --check
 	$(RUN) mypy
-	$(RUN) pytest $(PYTEST_ARGS)
+
+check: lint test  ## what a change must pass: lint, format check, types, all tests
 
 bench: .venv/.oracle  ## measure the speed ratios
 	$(RUN) wocar.bench
+
+docs: .venv/.docs  ## build the documentation into site/; a broken link is an error
+	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict --quiet
 
 format: .venv/.setup  ## apply ruff's fixes and format
 	$(RUN) ruff check --fix
@@ -41,14 +53,14 @@ lock:  ## resolve the newest allowed versions in a fresh environment and record 
 	rm -rf .cache/lock
 	$(PYTHON) -m venv .cache/lock
 	.cache/lock/bin/pip install --quiet $(TORCH)
-	.cache/lock/bin/pip install --quiet '.[dev,sb3,ray]'
+	.cache/lock/bin/pip install --quiet '.[dev,docs,sb3,ray]'
 	.cache/lock/bin/python -c 'import platform as p; print("# make lock, Python", p.python_version(), p.system(), p.machine())' > .cache/lock.txt
 	.cache/lock/bin/pip freeze --all --exclude pip --exclude wocar >> .cache/lock.txt
 	sed 's/+cpu$$//' .cache/lock.txt > requirements/lock.txt
 	rm -rf .cache/lock .cache/lock.txt
 
 clean:  ## remove caches and builds, keep .venv and results
-	rm -rf .cache .hypothesis build dist
+	rm -rf .cache .hypothesis build dist site
 	find src tests -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/bin/python:
@@ -63,4 +75,8 @@ clean:  ## remove caches and builds, keep .venv and results
 .venv/.oracle: .venv/.setup
 	$(PIP) $(TORCH)
 	$(PIP) -e '.[dev,sb3,ray]'
+	touch $@
+
+.venv/.docs: .venv/.setup
+	$(PIP) -e '.[docs]'
 	touch $@

@@ -4,8 +4,10 @@ import ast
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterable, Iterator
-from graphlib import TopologicalSorter
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ HOST_PATH = re.compile(rb"(?<![\w.\-/])/(?:work|root|home|Users)/")
 # room -> the other rooms it may import. A room is a module or a package directly under wocar.
 MAY_IMPORT: dict[str, list[str]] = {
     "types": [],
+    "plugins": [],
     "files": ["types"],
     "schedules": ["types"],
     "networks": ["types"],
@@ -25,9 +28,25 @@ MAY_IMPORT: dict[str, list[str]] = {
     "envs": ["types"],
     "agent": ["files", "networks", "types"],
     "rollout": ["agent", "networks", "types"],
-    "mechanisms": ["bounds", "schedules", "types"],
+    "threat": ["bounds", "networks", "types"],
+    "config_base": ["threat", "types"],
+    "mechanisms": ["bounds", "config_base", "schedules", "threat", "types"],
     "attacks": ["agent", "bounds", "mechanisms", "networks", "types"],
     "training": [
+        "agent",
+        "attacks",
+        "bounds",
+        "config_base",
+        "envs",
+        "files",
+        "mechanisms",
+        "networks",
+        "rollout",
+        "schedules",
+        "threat",
+        "types",
+    ],
+    "evaluation": [
         "agent",
         "attacks",
         "bounds",
@@ -35,21 +54,21 @@ MAY_IMPORT: dict[str, list[str]] = {
         "files",
         "mechanisms",
         "networks",
+        "plugins",
         "rollout",
-        "schedules",
+        "threat",
         "types",
     ],
-    "evaluation": ["agent", "attacks", "bounds", "envs", "files", "mechanisms", "networks", "rollout", "types"],
-    "report": ["evaluation", "types"],
     "interop": ["agent", "networks", "types"],
-    "__init__": [],  # `import wocar` stays instant; everyone may read `wocar.__version__`
 }
-LOWER = [room for room in MAY_IMPORT if room not in ("__init__", "report")]
+LOWER = list(MAY_IMPORT)
 MAY_IMPORT["methods"] = LOWER
+MAY_IMPORT["report"] = ["agent", "evaluation", "files", "methods", "types"]
 MAY_IMPORT["api"] = [*LOWER, "methods"]
 MAY_IMPORT["reproduce"] = [*LOWER, "methods", "report"]
-MAY_IMPORT["bench"] = [*LOWER, "methods", "api"]
-MAY_IMPORT["cli"] = [room for room in MAY_IMPORT if room not in ("__init__", "bench")]
+MAY_IMPORT["__init__"] = [*LOWER, "methods", "api"]  # by name, when first used; everyone may read `wocar.__version__`
+MAY_IMPORT["cli"] = [room for room in MAY_IMPORT if room != "__init__"]
+MAY_IMPORT["bench"] = [*LOWER, "methods", "api", "cli"]
 MAY_IMPORT["__main__"] = ["cli"]
 
 # library -> the only modules or packages under wocar that may import it.
@@ -70,17 +89,81 @@ def module_name(package: Path, file: Path) -> str:
     return ".".join(file.relative_to(package).with_suffix("").parts)
 
 
-def imported_modules(package: Path, file: Path) -> Iterator[str]:
-    """Absolute dotted names that a file imports, also inside functions; for `from a import b` both `a` and `a.b`."""
+def parsed(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
+def import_statements(package: Path, file: Path, nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
+    """(a, "") for `import a`, (a, b) for `from a import b`; `a` is absolute."""
     inside = [package.name, *module_name(package, file).split(".")]
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in nodes:
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            yield from ((alias.name, "") for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             parts = inside[: len(inside) - node.level] if node.level else []
             source = ".".join([*parts, *([node.module] if node.module else [])])
-            yield source
-            yield from (f"{source}.{alias.name}" for alias in node.names)
+            yield from ((source, alias.name) for alias in node.names)
+
+
+def modules_in_strings(package: Path, tree: ast.AST) -> Iterator[str]:
+    """Modules that strings name, to be imported by name or run by `python -m`; docstrings do not count.
+
+    `-m wocar` runs the command line.
+    """
+    name = re.compile(rf"(?:.*-m )?({package.name}(?:\.\w+)+)\.?(?::\w*)?")
+    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
+            if found := name.fullmatch(node.value):
+                yield found[1]
+        elif isinstance(node, ast.List | ast.Tuple):
+            words = [word.value if isinstance(word, ast.Constant) else None for word in node.elts]
+            if ("-m", package.name) in pairwise(words):
+                yield f"{package.name}.cli"
+
+
+def imported_modules(package: Path, file: Path) -> Iterator[str]:
+    """Dotted names of all that a file imports, also inside functions, by name in a string, or in a new process."""
+    tree = parsed(file)
+    for source, name in import_statements(package, file, ast.walk(tree)):
+        yield source
+        yield f"{source}.{name}"
+    yield from modules_in_strings(package, tree)
+
+
+def run_at_import(tree: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a module that importing it runs: not functions' bodies, nor what only a type checker reads."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            continue
+        yield node
+        yield from run_at_import(node)
+
+
+def import_graph(package: Path) -> dict[str, set[str]]:
+    """Module to the modules that importing it needs; a package stands for its `__init__`."""
+    files = {f"{package.name}.{module_name(package, f)}".removesuffix(".__init__"): f for f in package.rglob("*.py")}
+    graph: dict[str, set[str]] = {}
+    for module, file in files.items():
+        graph[module] = set()
+        for source, name in import_statements(package, file, run_at_import(parsed(file))):
+            target = f"{source}.{name}" if f"{source}.{name}" in files else source
+            parts = target.split(".")
+            packages = {".".join(parts[:k]) for k in range(1, len(parts))}  # imported before the target
+            under_way = {package for package in packages if f"{module}.".startswith(f"{package}.")}
+            graph[module] |= ({target} | packages - under_way) & set(files)
+    return graph
+
+
+def import_cycle(package: Path) -> list[str]:
+    """Modules that import each other in a circle while they are being imported; empty where there are none."""
+    try:
+        TopologicalSorter(import_graph(package)).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
 
 
 def rooms_of(package: Path) -> set[str]:
@@ -137,6 +220,16 @@ def test_the_table_points_down_only() -> None:
     assert {target for targets in MAY_IMPORT.values() for target in targets} <= set(MAY_IMPORT)
 
 
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    assert import_cycle(PACKAGE) == []
+
+
+def test_importing_the_package_imports_no_room() -> None:
+    code = "import sys, wocar; print([name for name in sys.modules if name.startswith(('wocar.', 'jax', 'numpy'))])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 def test_no_file_is_too_long() -> None:
     assert long_files(PACKAGE) == []
 
@@ -167,11 +260,19 @@ def test_no_file_names_a_path_of_one_machine() -> None:
         ("attacks/pgd", "from envpool.registration import make", "attacks.pgd imports envpool"),
         ("mechanisms/worst_policy", "import optax", "mechanisms.worst_policy imports optax"),
         ("interop/sb3", "import torch.nn", "interop.sb3 imports torch"),
+        ("bounds/ball", 'import_module("wocar.training.ppo")', "bounds -> training"),
+        ("bounds/ball", 'import_module(f"wocar.training.{name}")', "bounds -> training"),
+        ("bounds/ball", 'run([executable, "-m", "wocar.training.ppo", "--help"])', "bounds -> training"),
+        ("bounds/ball", 'run("python -m wocar.training.ppo".split())', "bounds -> training"),
+        ("bounds/ball", 'register(entry_point="wocar.training.ppo:PPO")', "bounds -> training"),
+        ("cli", 'main = 1\nPLACES = {"train": "wocar.__main__"}', "cli -> __main__"),
+        ("types", 'run([executable, "-m", "wocar", "train"])', "types -> cli"),
         ("cellar", "", "room 'cellar' is unknown: add it to MAY_IMPORT"),
     ],
 )
 def test_the_import_rule_can_fail(tmp_path: Path, importer: str, line: str, fault: str) -> None:
-    faults = import_faults(tiny_package(tmp_path, {"training/ppo": "", importer: line}))
+    files = {"training/ppo": "", "cli": "", "__main__": "", importer: line}
+    faults = import_faults(tiny_package(tmp_path, files))
     assert len(faults) == 1
     assert fault in faults[0]
 
@@ -183,11 +284,33 @@ def test_the_import_rule_can_fail(tmp_path: Path, importer: str, line: str, faul
         ("bounds/ball", "from wocar import __version__\nfrom .interval import ibp\nimport jax"),
         ("mechanisms/worst_value", "import optax\nfrom wocar.bounds.ball import project"),
         ("envs/make", "import envpool, gymnasium"),
+        ("training/ppo", 'import_module("wocar.bounds.ball")'),
+        ("bounds/ball", '"""Used by `python -m wocar.training.gae`, see "wocar.training.gae"."""'),
     ],
 )
 def test_the_import_rule_lets_good_edges_pass(tmp_path: Path, importer: str, line: str) -> None:
     files = {"__init__": "", "bounds/interval": "", "training/gae": "", importer: line}
     assert import_faults(tiny_package(tmp_path, files)) == []
+
+
+@pytest.mark.parametrize(
+    ("files", "cycle"),
+    [
+        ({"training/ppo": "from wocar.training.gae import f", "training/gae": "from . import ppo"}, True),
+        ({"training/__init__": "from .ppo import fit", "training/ppo": "from wocar.training import fit"}, True),
+        ({"__init__": "from wocar.types import f", "types": "from wocar import __version__"}, True),
+        (
+            {"networks/__init__": "import wocar.agent", "networks/layers": "", "agent": "import wocar.networks.layers"},
+            True,
+        ),
+        ({"training/ppo": "if x:\n    import wocar.training.gae", "training/gae": "import wocar.training.ppo"}, True),
+        ({"training/ppo": "def f():\n    from . import gae", "training/gae": "from . import ppo"}, False),
+        ({"types": "if TYPE_CHECKING:\n    from wocar import agent", "agent": "from wocar import types"}, False),
+        ({"training/__init__": "from .ppo import fit", "training/ppo": "from . import gae", "training/gae": ""}, False),
+    ],
+)
+def test_the_cycle_rule_sees_what_is_imported_at_once(tmp_path: Path, files: dict[str, str], cycle: bool) -> None:
+    assert bool(import_cycle(tiny_package(tmp_path, {"__init__": "", "training/__init__": "", **files}))) is cycle
 
 
 def test_the_length_rule_can_fail(tmp_path: Path) -> None:

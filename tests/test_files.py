@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from wocar.files import read_json, write_json
+from wocar.files import read_json, read_json_lines, write_json
 from wocar.types import UserError
 
 
@@ -42,3 +42,10 @@ def test_half_a_file_is_said_to_be_damaged(tmp_path: Path) -> None:
     path.write_text(json.dumps({"mean": [1, 2, 3]})[:9])
     with pytest.raises(UserError, match="is damaged"):
         read_json(path)
+
+
+def test_json_lines_end_before_a_line_that_is_cut_short(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    assert read_json_lines(path) == []
+    path.write_text('{"a": 1}\n{"a": 2}\n{"a": ')
+    assert read_json_lines(path) == [{"a": 1}, {"a": 2}]

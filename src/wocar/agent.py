@@ -1,4 +1,4 @@
-"""Agent = observation normaliser + policy + critics: what acts, what is saved, what is audited."""
+"""Agent: observation normaliser, policy and critics; acts, and is saved and loaded as a folder."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -71,7 +71,7 @@ class Agent:
         return self._choose(head, rng), state
 
     def held(self, state: LSTMState | None) -> Any:
-        """The policy with its memory held still: what an attacker of this moment looks at."""
+        """The policy with its memory fixed, as an attacker at this time step sees it."""
         return self.policy.held(state)
 
     def head(self, z: np.ndarray) -> np.ndarray:
@@ -106,7 +106,7 @@ class Agent:
     ) -> tuple[np.ndarray, Any]:
         """Actions for raw observations, one or a batch, with Stable-Baselines3's signature.
 
-        A recurrent agent returns its memory as the state and takes it back; where an episode starts it forgets.
+        A recurrent agent returns its memory as the state and expects it back; an episode's start resets it.
         """
         obs = np.asarray(observation)
         single = obs.shape == self.spec.obs_shape
@@ -123,7 +123,7 @@ class Agent:
         return (actions[0] if single else actions), state
 
     def save(self, directory: Path | str) -> None:
-        """Write the agent as a directory of JSON and safetensors, whole or not at all, in place of an older agent."""
+        """Write the agent as a directory of JSON and safetensors, atomically; replaces an older agent."""
         path = Path(directory)
         if path.is_dir() and not {p.name for p in path.iterdir()} <= FILES:
             raise UserError(f"{path} holds other files than an agent's; choose another folder")

@@ -1,7 +1,6 @@
 """`wocar.load` and `wocar.audit`: what the command line does, for Python."""
 
 import dataclasses
-import json
 import math
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -15,14 +14,17 @@ from wocar.agent import Agent
 from wocar.attacks.guided import Examples
 from wocar.attacks.learned import learned_attack
 from wocar.bounds.ball import Norm
-from wocar.evaluation.attack_registry import Trained
+from wocar.evaluation.attack_context import Trained
+from wocar.evaluation.attack_registry import kind_of
 from wocar.evaluation.audit import AuditObserver
 from wocar.evaluation.audit import audit as run_audit
 from wocar.evaluation.audit_file import AuditFolder, agent_digest
 from wocar.evaluation.suites import BUDGET_STEPS, AuditPlan, attack_plan, suite_plan
+from wocar.files import read_json_lines
 from wocar.methods.attackers import attacker_settings
-from wocar.methods.task_settings import EPS, RAW_EPS
+from wocar.methods.tasks import usual_radius
 from wocar.networks import PixelNormaliser
+from wocar.threat import Attacked, Threat, Units, meta_threat
 from wocar.training.adversary import train_attacker
 from wocar.training.run_folder import load_config, load_run_agent, provenance
 from wocar.types import UserError
@@ -46,8 +48,11 @@ def audit(
     attacks: Sequence[str] | None = None,
     *,
     attackers: Sequence[Path | str] = (),
+    threat: Threat | None = None,
     eps: float | Sequence[float] | None = None,
-    norm: Norm = "linf",
+    norm: Norm | None = None,
+    units: Units | None = None,
+    radii: Sequence[float] | None = None,
     episodes: int | None = None,
     seed: int = 1234,
     env: str | None = None,
@@ -59,17 +64,20 @@ def audit(
 ) -> dict[str, Any]:
     """Returns of an agent without attack and under a suite's attacks (default fast-v1), or under attacks by name.
 
-    `attackers` are folders of trained ones. With `out`, finished parts are kept there and not run twice.
+    `attackers` are folders of trained ones. The threat is by default that of the agent's training; `eps`, `norm`,
+    `units` and `radii` change it, several `eps` give a curve. With `out`, finished parts are kept there and not run
+    twice.
     docs/audit.md explains the result.
     """
     trained = training_return(Path(agent)) if isinstance(agent, Path | str) else None
     victim = load(agent, env, normaliser) if isinstance(agent, Path | str) else agent
-    radii = (default_eps(victim),) if eps is None else (eps,) if isinstance(eps, float | int) else tuple(eps)
-    numbers: dict[str, Any] = {"episodes": episodes, "seed": seed, "env": env, "norm": norm, "max_steps": max_steps}
+    start = threat or default_threat(victim, _attacked(attacks))
+    threats = asked_threats(start, eps, norm=norm, units=units, radii=radii)
+    numbers: dict[str, Any] = {"episodes": episodes, "seed": seed, "env": env, "max_steps": max_steps}
     if attacks is None and not (attackers and suite is None):
-        plan = suite_plan(suite or "fast-v1", radii, budget_steps, **numbers)
+        plan = suite_plan(suite or "fast-v1", threats, budget_steps, **numbers)
     else:
-        plan = attack_plan(["none"] if attacks is None else list(attacks), radii, budget_steps, **numbers)
+        plan = attack_plan(["none"] if attacks is None else list(attacks), threats, budget_steps, **numbers)
         plan = dataclasses.replace(plan, attacks=_usual_settings(victim, plan, budget_steps))
     given = {Path(path).name: _attacker(Path(path)) for path in attackers}
     digests = {name: agent_digest(adversary) for name, adversary in given.items()}
@@ -82,21 +90,37 @@ def audit(
     return {**result, **provenance()}
 
 
-def default_eps(agent: Agent) -> float:
-    """The radius the agent was trained for, else the usual one of its task in the units it sees."""
-    if agent.meta.get("eps"):
-        return agent.meta["eps"]
+def default_threat(agent: Agent, on: Attacked = "observation") -> Threat:
+    """The threat the agent was trained against, else the usual one of its task in the units it sees."""
+    trained = meta_threat(agent.meta)
+    if trained is not None and trained.eps > 0 and trained.on == on:
+        return trained
     if isinstance(agent.normaliser, PixelNormaliser):
-        return 1 / 255
-    usual = EPS | RAW_EPS if math.isinf(agent.normaliser.clip) else EPS
-    return usual.get(agent.spec.id.split("-v")[0], 0.1)
+        return Threat(1 / 255, on=on)
+    raw = usual_radius(agent.spec.id, normalised=False) if math.isinf(agent.normaliser.clip) else None
+    return Threat(raw or usual_radius(agent.spec.id) or 0.1, on=on)
+
+
+def asked_threats(threat: Threat, eps: float | Sequence[float] | None = None, **changes: Any) -> tuple[Threat, ...]:
+    """The threat with what is not None changed, once for each radius."""
+    given = {name: value for name, value in changes.items() if value is not None}
+    if eps is None and given.get("units", threat.units) != threat.units:
+        raise UserError("--units needs --eps: the radius is known in other units only")
+    changed = dataclasses.replace(threat, **given)
+    several = [threat.eps] if eps is None else [eps] if isinstance(eps, float | int) else eps
+    return tuple(changed.at(radius) for radius in several)
+
+
+def _attacked(attacks: Sequence[str] | None) -> Attacked:
+    """What the attacks named move: actions where all of them do."""
+    kinds = [kind for kind in map(kind_of, attacks or ()) if kind.family != "natural"]
+    return "action" if kinds and all(kind.on == "action" for kind in kinds) else "observation"
 
 
 def train_for_audit(
     kind: str,
     victim: Agent,
-    eps: float,
-    norm: str,
+    threat: Threat,
     seed: int,
     out: Path,
     settings: Mapping[str, Any],
@@ -105,7 +129,7 @@ def train_for_audit(
     """A learned attacker from its folder, or trained there as far as it is not yet."""
     rest = dict(settings)
     steps = rest.pop("steps", BUDGET_STEPS)
-    attack = train_attacker(kind, victim, eps, out, steps, seed, {"norm": norm, **rest}, lessons=lessons)
+    attack = train_attacker(kind, victim, threat, out, steps, seed, rest, lessons=lessons)
     return Trained(attack, [round(-value, 2) for value in returns_of_run(out)])
 
 
@@ -119,8 +143,7 @@ def training_return(path: Path) -> float | None:
 
 def returns_of_run(path: Path) -> list[float]:
     """Returns along a run's training, a few dozen means of neighbours."""
-    file = path / "metrics.jsonl"
-    rows = [json.loads(line) for line in file.read_text().splitlines()] if file.is_file() else []
+    rows = read_json_lines(path / "metrics.jsonl")
     returns = [row["return"] for row in rows if row.get("return") is not None]
     if not returns:
         return []

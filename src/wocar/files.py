@@ -1,4 +1,4 @@
-"""Files that survive a crash: written whole or not at all, checked when read."""
+"""Files that survive a crash: atomic writes, checked reads."""
 
 import contextlib
 import hashlib
@@ -21,7 +21,7 @@ from wocar.types import UserError
 
 @contextlib.contextmanager
 def one_line_errors(what: str, path: Path) -> Iterator[None]:
-    """Turn an operating-system error (full disk, no permission) into one line for the user."""
+    """Turn an operating-system error (full disk, no permission) into a UserError."""
     try:
         yield
     except OSError as error:
@@ -29,7 +29,7 @@ def one_line_errors(what: str, path: Path) -> Iterator[None]:
 
 
 def write_atomic(path: Path, data: bytes) -> None:
-    """Whole or not at all, also where several processes write the same file."""
+    """Write the whole file or nothing, also where several processes write it at once."""
     temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex[:12]}.partial")
     with one_line_errors("write", path):
         try:
@@ -56,9 +56,22 @@ def read_json(path: Path) -> Any:
         raise UserError(f"{path} is damaged: it is not JSON") from error
 
 
+def read_json_lines(path: Path) -> list[Any]:
+    """The JSON values of a file, one per line, up to a line that is cut short; none where there is no file."""
+    rows = []
+    with one_line_errors("read", path):
+        lines = path.read_bytes().splitlines() if path.is_file() else []
+    for line in lines:
+        try:
+            rows.append(json.loads(line))
+        except ValueError:  # still being written, or cut short by a kill
+            break
+    return rows
+
+
 @contextlib.contextmanager
 def atomic_directory(path: Path) -> Iterator[Path]:
-    """A directory that appears under its name only when everything in it is written."""
+    """A directory that gets its name only when everything in it is written."""
     temporary = path.with_name(path.name + ".partial")
     with one_line_errors("write", path):
         shutil.rmtree(temporary, ignore_errors=True)
@@ -79,7 +92,7 @@ def tree_arrays(tree: Any) -> dict[str, np.ndarray]:
 
 
 def fill_tree(template: Any, arrays: dict[str, np.ndarray], source: Path) -> Any:
-    """The template with its arrays (or bare shapes) replaced by the arrays of the same path; shapes must agree."""
+    """The template with its arrays (or shapes) replaced by the arrays of the same path; shapes must match."""
     params, static = eqx.partition(template, lambda x: eqx.is_array(x) or isinstance(x, jax.ShapeDtypeStruct))
     paths, treedef = jax.tree_util.tree_flatten_with_path(params)
     filled = []

@@ -1,4 +1,4 @@
-"""Collecting transitions: exactly T of each environment, none of them an auto-reset."""
+"""Rollouts: exactly T transitions of each environment, none of them an auto-reset."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -23,7 +23,7 @@ def running_returns(
 
 
 class Rollout(NamedTuple):
-    """`transitions` has leading axes (n, T); `seen` is every raw observation the environments gave, resets too.
+    """`transitions` has leading axes (n, T); `seen` is every raw observation of the environments, resets included.
 
     `begins` (n,) marks the environments whose first transition here is the first of an episode.
     """
@@ -47,7 +47,7 @@ class Collector:
         self._state: LSTMState | None = None
 
     def collect(self, agent: Agent, steps: int, normalise: Callable[[np.ndarray], np.ndarray] | None = None) -> Rollout:
-        """`normalise` in the place of the agent's normaliser."""
+        """`normalise` is used instead of the agent's normaliser."""
         n, spec = self.env.n, self.env.spec
         to_z = normalise or agent.normaliser
         size = n * steps
@@ -114,7 +114,7 @@ class Collector:
         return Rollout(transitions, np.concatenate(seen), episode_returns, episode_lengths, begins)
 
     def _act(self, agent: Agent, z: np.ndarray, ids: np.ndarray | None) -> np.ndarray:
-        """Sampled actions of these environments (None: of all), whose memory moves on."""
+        """Sampled actions of these environments (None: of all); updates their memory."""
         if self._state is None or ids is None:
             action, self._state = agent.step(z, self._state, self._rng)
             return action

@@ -1,4 +1,4 @@
-"""Schedules over training progress in [0, 1]: the radius eps(t), the weight kappa_wst(t), and their like."""
+"""Schedules over training progress in [0, 1], for the radius eps(t), the weight kappa_wst(t) and others."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -1,6 +1,6 @@
 """Data that travels between the rooms. No logic."""
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import jax
 import numpy as np
@@ -9,6 +9,8 @@ Array = Any
 """A jax.Array or a np.ndarray: both flow through the same functions."""
 Limits = tuple[float, float] | None
 """What a normalised observation can be; a ball around one is cut to it."""
+VictimFamily = Literal["ppo", "robust", "atla"]
+"""How an agent was trained, as far as published attackers have settings of their own for it."""
 
 
 class UserError(Exception):
@@ -43,6 +45,11 @@ class EnvSpec(NamedTuple):
     obs_shape: tuple[int, ...]
     actions: ActionSpace
     max_steps: int | None = None
+
+    @property
+    def limits(self) -> Limits:
+        """Of a normalised observation: pixels are shown as numbers between 0 and 1."""
+        return (0.0, 1.0) if len(self.obs_shape) == 3 else None
 
 
 class Step(NamedTuple):

@@ -4,10 +4,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wocar.bounds import Ball, action_mask, network_bounds
+from wocar.bounds import Ball, BoundMethod, action_mask, network_bounds
 from wocar.bounds.lstm import slope, times
 from wocar.networks.recurrent import HeldNetwork, LSTMState, RecurrentNetwork
 from wocar.types import Interval
@@ -48,6 +49,27 @@ def test_bounds_hold_samples_and_what_a_search_finds(seed: int, eps: float, scal
         assert bool(jnp.all((lower - 1e-4 <= others) & (others <= upper + 1e-4)))
         assert bool(jnp.all((lower - 1e-4 <= found.lower) & (found.upper <= upper + 1e-4)))
     assert bool(jnp.all((ibp.lower <= crown.lower + 1e-5) & (crown.upper <= ibp.upper + 1e-5)))
+
+
+@eqx.filter_jit
+def bounds_and_samples(network: HeldNetwork, ball: Ball, obs: jax.Array, key: jax.Array) -> tuple:
+    keys = jax.random.split(key, 16)
+    inside = [*(ball.sample(k, obs) for k in keys[:8]), *(ball.sample_extreme(k, obs) for k in keys[8:])]
+    methods: tuple[BoundMethod, ...] = ("ibp", "crown", "pgd")
+    return *(network_bounds(network, ball, obs, m) for m in methods), jnp.stack([network(x) for x in inside])
+
+
+@pytest.mark.parametrize("norm", ["linf", "l2"])
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 2**31 - 1), eps=st.floats(0, 2))
+def test_bounds_hold_with_a_radius_for_each_dimension(norm, seed: int, eps: float) -> None:
+    network, obs = held(seed, 1.0), jax.random.normal(jax.random.key(seed), (ROWS, OBS))
+    scale = jnp.maximum(jax.random.normal(jax.random.key(seed + 2), (OBS,)), 0.0)
+    ball = Ball(eps, norm, -1.0, 1.0, scale)
+    ibp, crown, found, others = bounds_and_samples(network, ball, jnp.clip(obs, -1, 1), jax.random.key(seed + 1))
+    for lower, upper in (ibp, crown):
+        assert bool(jnp.all((lower - 1e-4 <= others) & (others <= upper + 1e-4)))
+        assert bool(jnp.all((lower - 1e-4 <= found.lower) & (found.upper <= upper + 1e-4)))
 
 
 def test_slopes_find_what_intervals_lose() -> None:

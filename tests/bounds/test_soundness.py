@@ -49,6 +49,7 @@ def check(network: nn.Sequential, ball: Ball, states: jax.Array, seed: int) -> N
 seeds, scales = st.integers(0, 10_000), st.floats(0.1, 5)
 radii = st.one_of(st.just(0.0), st.floats(1e-6, 0.5))
 limits = st.sampled_from([(-np.inf, np.inf), (0.0, 1.0), (-np.inf, 0.9)])
+factors = st.lists(st.sampled_from([0.0, 0.3, 1.0, 4.0]), min_size=4, max_size=4)
 
 
 @pytest.mark.parametrize(("activation", "norm"), [("tanh", "linf"), ("relu", "l2")])
@@ -58,6 +59,46 @@ def test_dense(build_dense, activation, norm, seed: int, scale: float, eps: floa
     states = 0.9 * jax.random.uniform(jax.random.key(seed), (3, 4))
     ball = Ball(eps, norm, *(jnp.float32(limit) for limit in limits))
     check(build_dense([4, 8, 8, 3], activation, seed, scale), ball, states, seed)
+
+
+@pytest.mark.parametrize(("activation", "norm"), [("tanh", "linf"), ("tanh", "l2"), ("relu", "l2")])
+@settings(max_examples=15)
+@given(seed=seeds, eps=radii, limits=limits, factors=factors)
+def test_dense_with_a_radius_for_each_dimension(
+    build_dense, activation, norm, seed: int, eps: float, limits: tuple, factors: list[float]
+) -> None:
+    states = 0.9 * jax.random.uniform(jax.random.key(seed), (3, 4))
+    ball = Ball(eps, norm, *(jnp.float32(limit) for limit in limits), jnp.array(factors))
+    network = build_dense([4, 8, 8, 3], activation, seed)
+    if any(factors):
+        check(network, ball, states, seed)
+    else:
+        outputs = outputs_inside(network, ball, states, jax.random.key(seed))
+        for method in ("ibp", "crown-ibp", "crown", "pgd"):
+            np.testing.assert_allclose(bounds(network, ball, states, method), [outputs[0], outputs[0]], atol=1e-4)
+
+
+@pytest.mark.parametrize("method", ["ibp", "crown-ibp", "crown"])
+@pytest.mark.parametrize("norm", ["linf", "l2"])
+def test_bounds_of_one_layer_are_exact_whatever_the_radii(build_dense, method, norm) -> None:
+    """A layer's range over the ball is w s + b ± eps ||w · scale||, the norm being the dual one."""
+    network, states, scale = build_dense([4, 3], "tanh"), jnp.ones((2, 4)), jnp.array([0.0, 0.5, 1.0, 3.0])
+    (layer,) = network.layers
+    weight = layer.weight * scale  # type: ignore[attr-defined]
+    reach = 0.2 * jnp.linalg.norm(weight, 1 if norm == "linf" else 2, axis=1)
+    lower, upper = bounds(network, Ball(0.2, norm, scale=scale), states, method)
+    here = jax.vmap(network)(states)
+    np.testing.assert_allclose(lower, here - reach, atol=1e-5)
+    np.testing.assert_allclose(upper, here + reach, atol=1e-5)
+
+
+@pytest.mark.parametrize(("activation", "norm"), [("relu", "linf"), ("sigmoid", "l2")])
+@settings(max_examples=10)
+@given(seed=seeds, eps=radii)
+def test_convolutional_with_a_radius_for_each_pixel(build_convolutional, activation, norm, seed: int, eps) -> None:
+    states = 0.9 * jax.random.uniform(jax.random.key(seed), (2, 1, 7, 7))
+    scale = jnp.maximum(jax.random.normal(jax.random.key(seed + 1), (1, 7, 7)), 0.0)
+    check(build_convolutional(activation, seed), Ball(eps, norm, 0.0, 1.0, scale), states, seed)
 
 
 @pytest.mark.parametrize(("activation", "norm"), [("relu", "linf"), ("sigmoid", "l2")])

@@ -11,11 +11,13 @@ import pytest
 import wocar
 from wocar.agent import Agent
 from wocar.api import train_for_audit
-from wocar.evaluation import attack_registry
+from wocar.bounds.ball import Norm
+from wocar.evaluation import attack_context
 from wocar.evaluation.audit import AuditObserver, audit
 from wocar.evaluation.audit_file import AuditFolder, agent_digest, markdown
 from wocar.evaluation.episodes import run_episodes
 from wocar.evaluation.suites import AuditPlan, attack_plan
+from wocar.threat import Threat
 from wocar.types import UserError
 
 MakeAgent = Callable[..., Agent]
@@ -44,8 +46,9 @@ class Heard(AuditObserver):
             raise KeyboardInterrupt
 
 
-def plan(attacks: dict[str, list[dict[str, Any]]], *eps: float, **more: Any) -> AuditPlan:
-    return AuditPlan(attacks, eps or (0.5,), **{**SIZES, **more})
+def plan(attacks: dict[str, list[dict[str, Any]]], *eps: float, norm: Norm = "linf", **more: Any) -> AuditPlan:
+    threats = tuple(Threat(x, norm) for x in eps or (0.5,))
+    return AuditPlan(attacks, threats, **{**SIZES, **more})
 
 
 def flags(result: dict[str, Any]) -> set[str]:
@@ -146,7 +149,15 @@ def test_a_stopped_audit_goes_on_with_what_is_missing(tmp_path: Path, follower: 
 
 @pytest.mark.parametrize(
     "change",
-    [{"seed": 9}, {"episodes": 7, "select_episodes": 5}, {"eps": (0.4,)}, {"norm": "l2"}, {"agent": 0.9}, {}],
+    [
+        {"seed": 9},
+        {"episodes": 7, "select_episodes": 5},
+        {"threats": (Threat(0.4),)},
+        {"threats": (Threat(0.5, "l2"),)},
+        {"threats": (Threat(0.5, radii=(1, 0)),)},
+        {"agent": 0.9},
+        {},
+    ],
     ids=str,
 )
 def test_a_changed_setting_is_run_anew(tmp_path: Path, change: dict[str, Any], follower: MakeAgent) -> None:
@@ -187,7 +198,7 @@ def test_what_does_not_apply_is_skipped_in_suites_and_an_error_by_name(tmp_path:
     assert set(result["skipped"]) == {"minbest", "critic", "sa-rl"}
     for name in ("minbest", "critic", "sa-rl", "trained"):
         with pytest.raises(UserError, match=f"{name} does not apply"):
-            audit(follower(), attack_plan([name], (0.1,)), AuditFolder(tmp_path))
+            audit(follower(), attack_plan([name], (Threat(0.1),)), AuditFolder(tmp_path))
 
 
 def test_another_environment_must_fit(tmp_path: Path, follower: MakeAgent) -> None:
@@ -206,7 +217,7 @@ def test_attacks_on_actions(tmp_path: Path, follower: MakeAgent, fresh_agent: Ma
 
 
 def test_robust_sarsa_hands_its_critic_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, follower: MakeAgent) -> None:
-    monkeypatch.setattr(attack_registry, "ROLLOUT_STEPS", 4096)
+    monkeypatch.setattr(attack_context, "ROLLOUT_STEPS", 4096)
     grid = [{"radius": 0.05, "reg": reg} for reg in (1000.0, 0.1)]
     attacks = {"none": [{}], "random": [{}], "robust-sarsa": grid, "rs-mad": [{"weight": 0.5}]}
     result = audit(follower(), plan(attacks), AuditFolder(tmp_path))
@@ -220,7 +231,7 @@ def test_robust_sarsa_hands_its_critic_on(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_worst_critic_attacks_and_teaches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, follower: MakeAgent
 ) -> None:
-    monkeypatch.setattr(attack_registry, "WORST_STEPS", 512)
+    monkeypatch.setattr(attack_context, "WORST_STEPS", 512)
     tiny = {"n_envs": 4, "n_steps": 32, "minibatches": 2, "policy_lr": 1e-5, "init_std": 0.1, "steps": 128}
     attacks = {
         "random": [{}],

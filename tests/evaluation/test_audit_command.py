@@ -66,7 +66,7 @@ def test_curves_tables_and_the_verdict(tmp_path: Path, capsys: pytest.CaptureFix
 def test_a_suite_skips_what_does_not_apply_and_says_when_it_was_changed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], fresh_agent: MakeAgent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wocar.evaluation.attack_registry.ROLLOUT_STEPS", 512)
+    monkeypatch.setattr("wocar.evaluation.attack_context.ROLLOUT_STEPS", 512)
     fresh_agent("GoHome-v0").save(tmp_path / "agent")
     result = run_audit(tmp_path, "--suite", "fast-v1", "--episodes", "4")
     assert list(result["attacks"]) == ["none", "random", "maxdiff", "pgd-10", "robust-sarsa"]

@@ -19,6 +19,7 @@ from wocar.evaluation.certified import GreedyWorstCase, usual_bounds
 from wocar.evaluation.episodes import run_episodes
 from wocar.evaluation.suites import AuditPlan
 from wocar.networks import GreedyPolicy, ScaledNormaliser, cnn, linear, mlp
+from wocar.threat import Threat
 
 
 class Side(gymnasium.Env):
@@ -68,7 +69,7 @@ def test_changed_actions_are_counted() -> None:
 
 
 def test_an_audit_has_the_greedy_worst_case_beside_each_radius(tmp_path: Path) -> None:
-    plan = AuditPlan({"none": [{}], "pgd-10": [{}]}, (0.4, 0.8), episodes=3, select_episodes=2)
+    plan = AuditPlan({"none": [{}], "pgd-10": [{}]}, (Threat(0.4), Threat(0.8)), episodes=3, select_episodes=2)
     result = audit(agent(), plan, AuditFolder(tmp_path))
     rows = [dict(rows_of(point)) for point in result["curve"]]
     assert [row["gwc"]["mean"] for row in rows] == [3.0, 1.0]
@@ -86,6 +87,6 @@ def test_intervals_for_convolutions_only() -> None:
 
 
 def test_continuous_actions_have_no_such_sets(tmp_path: Path, follower: Any) -> None:
-    plan = AuditPlan({"none": [{}], "pgd-10": [{}]}, (0.5,), episodes=2, select_episodes=2)
+    plan = AuditPlan({"none": [{}], "pgd-10": [{}]}, (Threat(0.5),), episodes=2, select_episodes=2)
     result = audit(follower(), plan, AuditFolder(tmp_path))
     assert "certified" not in result and "flips" not in result["attacks"]["pgd-10"]

@@ -18,6 +18,7 @@ from wocar.evaluation.worst_critic import FIT, collect_rollout, explore, explore
 from wocar.mechanisms.worst_set import ActionSet
 from wocar.networks import CategoricalPolicy, GaussianPolicy, RunningNormaliser
 from wocar.networks.layers import linear
+from wocar.threat import Threat
 from wocar.types import ActionSpace, EnvSpec, Interval, Transitions
 
 RUNS_LONG = True
@@ -48,11 +49,12 @@ def test_the_fitted_critic_finds_the_exact_worst_value() -> None:
     here, there = path[:, :-1], path[:, 1:]
     ends = np.zeros((1, 400), bool)
     rollout = Transitions(states[here], actions, rewards[here, actions].astype(np.float32), states[there], ends, ends)
-    critic = fit_worst_value(agent, EPS, rollout, scale=1.0, sweeps=400, seed=0, gamma=gamma).target
+    critic = fit_worst_value(agent, Threat(EPS), rollout, scale=1.0, sweeps=400, seed=0, gamma=gamma).target
     np.testing.assert_allclose(critic(jnp.asarray(states)), exact, atol=0.05)
-    np.testing.assert_allclose(worst_case(agent, critic, EPS)(states).value, worst_values(exact, mask), atol=0.05)
-    natural = fit_worst_value(agent, 0.0, rollout, scale=1.0, sweeps=400, seed=0, gamma=gamma).target
-    values = worst_case(agent, natural, 0.0)(states).value
+    found = worst_case(agent, critic, Threat(EPS))(states)
+    np.testing.assert_allclose(found.value, worst_values(exact, mask), atol=0.05)
+    natural = fit_worst_value(agent, Threat(0.0), rollout, scale=1.0, sweeps=400, seed=0, gamma=gamma).target
+    values = worst_case(agent, natural, Threat(0.0))(states).value
     np.testing.assert_allclose(values, policy_evaluation(mdp, np.array([0, 1])), atol=0.05)
     assert values[0] > exact.max() + 1
 
@@ -62,8 +64,8 @@ def test_calibration_of_a_critic_that_knows_nothing_is_far_off() -> None:
     policy = GaussianPolicy.create(3, 1, jax.random.key(0), (8,))
     agent = Agent(spec, RunningNormaliser.create((3,), np.inf), policy)
     rollout = collect_rollout(agent, 256, seed=0, n_envs=4)
-    critic = fit_worst_value(agent, 0.1, rollout, scale=100.0, sweeps=1, seed=0).target
-    check = calibrate(agent, critic, 0.1, 100.0, seed=0, episodes=2, horizon=50)
+    critic = fit_worst_value(agent, Threat(0.1), rollout, scale=100.0, sweeps=1, seed=0).target
+    check = calibrate(agent, critic, Threat(0.1), 100.0, seed=0, episodes=2, horizon=50)
     assert check.achieved < -100 and abs(check.ratio - 1) > 0.5
 
 
@@ -114,8 +116,8 @@ def test_exploring_leads_where_the_policy_never_goes() -> None:
     policy = GaussianPolicy(network, jnp.full(1, -10.0))
     agent = Agent(spec, RunningNormaliser.create((3,), np.inf), policy)
     own = collect_rollout(agent, 400, seed=0, n_envs=4)
-    critic = fit_worst_value(agent, 0.5, own, scale=100.0, sweeps=2, seed=0)
-    found = explore(agent, critic, 0.5, 400, 0, FIT)
+    critic = fit_worst_value(agent, Threat(0.5), own, scale=100.0, sweeps=2, seed=0)
+    found = explore(agent, critic, Threat(0.5), 400, 0, FIT)
     torque = 0.2 * found.obs[..., 2:]
     assert np.all(np.abs(found.actions - np.clip(torque, -2, 2)) <= 0.1 + 1e-5)
     assert np.abs(found.actions - np.clip(torque, -2, 2)).mean() > 0.03

@@ -8,12 +8,14 @@ from collections.abc import Callable
 import pytest
 
 from wocar.agent import Agent
-from wocar.api import default_eps
-from wocar.evaluation.attack_registry import KINDS
+from wocar.api import asked_threats, default_threat
+from wocar.evaluation.attack_registry import attack_names
 from wocar.evaluation.suites import SUITES, attack_plan, suite_digest, suite_plan
-from wocar.methods.task_settings import EPS, RAW_EPS
 from wocar.networks import PixelNormaliser, RunningNormaliser, ScaledNormaliser
+from wocar.threat import Threat
 from wocar.types import UserError
+
+NEAR = (Threat(0.1),)
 
 FROZEN = {
     "fast-v1": "557329402eebaba67aab4249f592e3ead23945ef287006f92daa00cd9775623d",
@@ -31,50 +33,48 @@ def test_suites_are_frozen(name: str) -> None:
 def test_suites_are_plain_data_about_known_attacks(name: str) -> None:
     suite = SUITES[name]
     assert json.loads(json.dumps(suite)) == suite
-    assert set(suite["attacks"]) <= set(KINDS)
+    assert set(suite["attacks"]) <= set(attack_names())
     assert next(iter(suite["attacks"])) == "none"
     assert all(suite["attacks"].values())
 
 
 def test_a_plan_as_the_suite_says_has_no_changes() -> None:
-    plan = suite_plan("fast-v1", (0.1,), seed=3, env=None, episodes=None)
+    plan = suite_plan("fast-v1", NEAR, seed=3, env=None, episodes=None)
     assert (plan.attacks, plan.changes, plan.episodes, plan.seed) == (SUITES["fast-v1"]["attacks"], (), 50, 3)
-    assert suite_plan("fast-v1", (0.1,), episodes=50).changes == ()
+    assert suite_plan("fast-v1", NEAR, episodes=50).changes == ()
 
 
 def test_departures_from_a_suite_are_recorded() -> None:
-    plan = suite_plan("mujoco-v1", (0.1,), budget_steps=2048, episodes=30)
+    plan = suite_plan("mujoco-v1", NEAR, budget_steps=2048, episodes=30)
     assert plan.changes == ("budget_steps 2048 (suite: 500000)", "episodes 30 (suite: 50)")
     assert {settings["steps"] for settings in plan.attacks["sa-rl"]} == {2048}
     assert SUITES["mujoco-v1"]["attacks"]["pa-ad"][0]["steps"] == 500_000
-    assert suite_plan("fast-v1", (0.1,), budget_steps=2048).changes == ()  # nothing in it is trained
+    assert suite_plan("fast-v1", NEAR, budget_steps=2048).changes == ()  # nothing in it is trained
 
 
 def test_selection_and_report_never_share_a_seed() -> None:
-    plans = [attack_plan(["none"], (0.1,), seed=seed) for seed in (0, 1, 1234)]
+    plans = [attack_plan(["none"], NEAR, seed=seed) for seed in (0, 1, 1234)]
     assert len({s for plan in plans for s in (plan.seed, plan.select_seed)}) == 6
 
 
 def test_names_and_their_aliases() -> None:
-    plan = attack_plan(["natural", "mad", "rs", "maxdiff"], (0.1,))
+    plan = attack_plan(["natural", "mad", "rs", "maxdiff"], NEAR)
     assert list(plan.attacks) == ["none", "maxdiff", "robust-sarsa"]
 
 
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: suite_plan("slow-v9", (0.1,)), "unknown suite 'slow-v9'; suites: fast-v1"),
-        (lambda: attack_plan(["laser"], (0.1,)), "unknown attack 'laser'; attacks: none"),
-        (lambda: attack_plan([], (0.1,)), "no attack"),
-        (lambda: suite_plan("fast-v1", (0.1,), budget_steps=0), "--budget-steps must be positive"),
-        (lambda: attack_plan(["none"], (0.1,), episodes=0).check(), "--episodes must be positive"),
-        (lambda: attack_plan(["none"], (0.1,), max_steps=0).check(), "--max-steps must be positive"),
-        (lambda: attack_plan(["none"], (0.1, -0.2)).check(), "not negative"),
-        (lambda: attack_plan(["none"], (float("nan"),)).check(), "not negative"),
+        (lambda: suite_plan("slow-v9", NEAR), "unknown suite 'slow-v9'; suites: fast-v1"),
+        (lambda: attack_plan(["laser"], NEAR), "unknown attack 'laser'; attacks: none"),
+        (lambda: attack_plan([], NEAR), "no attack"),
+        (lambda: suite_plan("fast-v1", NEAR, budget_steps=0), "--budget-steps must be positive"),
+        (lambda: attack_plan(["none"], NEAR, episodes=0).check(), "--episodes must be positive"),
+        (lambda: attack_plan(["none"], NEAR, max_steps=0).check(), "--max-steps must be positive"),
         (lambda: attack_plan(["none"], ()).check(), "--eps must be a number"),
-        (lambda: attack_plan(["none"], (0.1, 0.1)).check(), "twice"),
-        (lambda: attack_plan(["none"], (0.1,), seed=-1).check(), "--seed must not be negative"),
-        (lambda: attack_plan(["none"], (0.1,), norm="l7").check(), "unknown norm 'l7'"),
+        (lambda: attack_plan(["none"], NEAR * 2).check(), "twice"),
+        (lambda: attack_plan(["none"], NEAR, seed=-1).check(), "--seed must not be negative"),
+        (lambda: attack_plan(["none"], (*NEAR, Threat(0.2, "l2"))).check(), "in their radius only"),
     ],
 )
 def test_mistakes_are_told(make: object, words: str) -> None:
@@ -84,8 +84,22 @@ def test_mistakes_are_told(make: object, words: str) -> None:
 
 def test_the_usual_radius_is_in_the_units_that_the_agent_sees(fresh_agent: Callable[..., Agent]) -> None:
     agent = fresh_agent("CartPole-v1")
-    assert default_eps(agent) == EPS["CartPole"]
+    assert default_threat(agent) == Threat(0.3)
     for raw in (RunningNormaliser.create((4,), math.inf), ScaledNormaliser.identity((4,))):
-        assert default_eps(dataclasses.replace(agent, normaliser=raw)) == RAW_EPS["CartPole"]
-    assert default_eps(dataclasses.replace(agent, normaliser=PixelNormaliser())) == 1 / 255
-    assert default_eps(dataclasses.replace(agent, meta={"eps": 0.5})) == 0.5
+        assert default_threat(dataclasses.replace(agent, normaliser=raw)) == Threat(0.07)
+    assert default_threat(dataclasses.replace(agent, normaliser=PixelNormaliser())) == Threat(1 / 255)
+    assert default_threat(dataclasses.replace(agent, meta={"eps": 0.5})) == Threat(0.5)
+
+
+def test_the_usual_threat_is_that_of_training(fresh_agent: Callable[..., Agent]) -> None:
+    agent, own = fresh_agent("CartPole-v1"), Threat(0.5, "l2", radii=(1, 1, 0, 1))
+    trained = dataclasses.replace(agent, meta={"eps": 0.5, "threat": own.to_json()})
+    assert default_threat(trained) == own
+    assert asked_threats(own) == (own,)
+    assert asked_threats(own, [0.1, 0.2], norm="linf") == tuple(Threat(x, radii=(1, 1, 0, 1)) for x in (0.1, 0.2))
+    moves_actions = Threat(0.3, on="action")
+    trained = dataclasses.replace(agent, meta={"eps": 0.3, "threat": moves_actions.to_json()})
+    assert default_threat(trained, "action") == moves_actions
+    assert default_threat(trained) == Threat(0.3)  # a radius of actions is none of observations
+    with pytest.raises(UserError, match="--units needs --eps"):
+        asked_threats(own, units="raw")

@@ -11,9 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from wocar.agent import load_agent
+from wocar.api import default_threat
 from wocar.evaluation.episodes import run_episodes
 from wocar.interop import load, load_all
 from wocar.networks import GaussianPolicy, RecurrentPolicy
+from wocar.threat import Threat
 from wocar.types import UserError
 
 HOPPER = (11, 3)
@@ -52,12 +54,11 @@ def test_mlp_by_hand(tmp_path: Path, forge: SimpleNamespace, tree: dict[str, Any
     assert victim.spec.id == "Hopper-v4"
     assert victim.spec.max_steps == 700
     np.testing.assert_array_equal(victim.spec.actions.low, [-2, -2, -2])
-    assert victim.meta["eps"] == 0.075
+    assert default_threat(victim) == Threat(0.075)
     assert victim.meta["reward_std"] == pytest.approx(2.0)  # sqrt(36 / 9)
     assert victim.critics["value"](z).shape == (5,)
     assert adversary is not None
     assert adversary.meta["attack"] == "sa-rl"
-    assert adversary.meta["eps"] == 0.075
     assert adversary.spec.actions.size == 11
     np.testing.assert_array_equal(adversary.normaliser(z), z)
 

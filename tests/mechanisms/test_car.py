@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from equinox import nn
 
+from wocar.config_base import configured
 from wocar.mechanisms.car import Car, CarConfig, softmax_weighted
 from wocar.methods.presets import default_config, make_algorithm
 from wocar.networks import GaussianPolicy
@@ -38,7 +39,7 @@ def by_hand(**settings: Any) -> tuple[float, float]:
     log_prob, advantages = policy.log_prob(obs, actions), jnp.array([1.0, -2.0])
     batch = Batch(obs, actions, none, obs, none, none, log_prob, none, advantages, none)
     base = ppo_loss(policy, batch, advantages, clip_range=0.2, ent_coef=0.0)
-    car = Car(CarConfig(**WHOLE, **settings))  # type: ignore[arg-type]
+    car = Car(configured(CarConfig, **WHOLE, **settings))
     loss, _ = car.loss(base, policy, batch, None, jax.random.key(0), jnp.float32(1.0))
     return float(base.value), float(loss)
 

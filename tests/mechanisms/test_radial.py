@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wocar.bounds import Ball, network_bounds
+from wocar.config_base import configured
 from wocar.mechanisms.objective import Info, PolicyLoss
 from wocar.mechanisms.policy_config import RadialConfig
 from wocar.mechanisms.radial import Radial, gaussian_log_prob_bounds, largest_loss, log_prob_bounds, mixture
@@ -70,7 +71,7 @@ def by_hand(eps: float, weight: float = 0.5, advantage: float = 2.0) -> jax.Arra
     log_prob, none = policy.log_prob(obs, actions), jnp.zeros(2)
     batch = Batch(obs, actions, none, obs, none, none, log_prob, none, advantage * jnp.array([1.0, -1.0]), none)
     base = ppo_loss(policy, batch, jnp.array([1.0, -1.0]), clip_range=0.2, ent_coef=0.5)
-    radial = Radial(RadialConfig(eps=eps, radial_weight=weight, eps_begin=0, eps_end=0.5))
+    radial = Radial(configured(RadialConfig, eps=eps, radial_weight=weight, eps_begin=0, eps_end=0.5))
     return radial.loss(base, policy, batch, None, jax.random.key(0), jnp.float32(1.0))[0] - base.value
 
 
@@ -112,7 +113,7 @@ def test_one_update_is_that_of_the_penalty() -> None:
     ppo = PPOConfig(n_envs=4, n_steps=16, hidden=(8, 8), policy_epochs=1, minibatches=1, ent_coef=0.01, policy_lr=0.01)
     policies = []
     for kind in (Radial, Penalty):
-        algorithm = PPO(ppo, kind(RadialConfig(eps=0.2)))
+        algorithm = PPO(ppo, kind(configured(RadialConfig, eps=0.2)))
         learner = algorithm.init(spec, jax.random.key(3))
         learner, _ = algorithm.update(learner, rollout, jax.random.key(0), jnp.float32(0.9))
         policies.append(jax.tree.leaves(eqx.filter(learner.policy, eqx.is_array)))
@@ -130,7 +131,7 @@ def test_presets_are_the_published_ones_and_survive_json() -> None:
         config = default_config("radial-ppo", f"{task}-v4")
         a, r = config.algorithm, config.robust
         assert isinstance(r, RadialConfig)
-        assert (a.policy_lr, a.value_lr, r.eps, r.eps_schedule, a.anneal_lr) == numbers  # type: ignore[union-attr]
+        assert (a.policy_lr, a.value_lr, r.threat.eps, r.eps_schedule, a.anneal_lr) == numbers  # type: ignore[union-attr]
         assert (r.eps_begin, r.eps_end, r.radial_weight, config.steps) == (0.25, 0.75, 0.5, 4_096_000)
         config.check()
         assert from_json(to_json(config), config.out) == dataclasses.replace(config, resume=True)

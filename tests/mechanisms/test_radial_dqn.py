@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from wocar.bounds import Ball, network_bounds
+from wocar.config_base import configured
 from wocar.mechanisms.objective import BaseLoss, Info
 from wocar.mechanisms.q_config import RadialQConfig
 from wocar.mechanisms.q_objective import QBatch
@@ -46,7 +47,7 @@ def test_the_loss_is_a_mixture_in_units_of_the_td_loss() -> None:
     policy = GreedyPolicy(mlp([4, 8, 3], jax.random.key(0), activation="relu"))
     obs, actions, none = jax.random.normal(jax.random.key(1), (5, 4)), jnp.arange(5) % 3, jnp.zeros(5)
     batch = QBatch(obs, actions, none, obs, none, none)
-    radial, base = RadialQ(RadialQConfig(eps=0.2, eps_end=0.5)), BaseLoss(jnp.float32(3.0), {})
+    radial, base = RadialQ(configured(RadialQConfig, eps=0.2, eps_end=0.5)), BaseLoss(jnp.float32(3.0), {})
 
     def found(progress: float) -> float:
         return float(radial.loss(base, policy, batch, None, jax.random.key(0), jnp.float32(progress))[0])
@@ -74,7 +75,7 @@ def test_one_update_is_that_of_the_penalty() -> None:
     batch = QBatch(obs, rng.integers(0, 3, 16).astype(np.int32), rewards, next_obs, 0.9 * np.ones(16), weights)
     nets = []
     for kind in (RadialQ, Penalty):
-        algorithm = DQN(DQNConfig(hidden=(8, 8)), kind(RadialQConfig(eps=0.2)))
+        algorithm = DQN(DQNConfig(hidden=(8, 8)), kind(configured(RadialQConfig, eps=0.2)))
         learner = algorithm.init(spec, jax.random.key(3))
         learner, _, _ = algorithm.update(learner, batch, jax.random.key(0), jnp.float32(0.9))
         nets.append(jax.tree.leaves(eqx.filter(learner.q.online, eqx.is_array)))
@@ -88,6 +89,6 @@ def test_the_preset_is_the_published_one_and_survives_json() -> None:
     assert isinstance(a, DQNConfig)
     assert isinstance(r, RadialQConfig)
     assert (a.learning_rate, a.batch_size, a.per_alpha, a.exploration_initial_eps) == (1.25e-4, 128, 0.0, 0.01)
-    assert (r.eps, r.radial_weight, r.eps_schedule) == (1 / 255, 0.2, "smoothed")
+    assert (r.threat.eps, r.radial_weight, r.eps_schedule) == (1 / 255, 0.2, "smoothed")
     config.check()
     assert from_json(to_json(config), config.out) == dataclasses.replace(config, resume=True)

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from wocar.config_base import configured
 from wocar.methods.presets import default_config, make_algorithm
 from wocar.training.run_config import RunConfig
 from wocar.types import ActionSpace, EnvSpec, Transitions
@@ -31,7 +32,7 @@ def config(method: str, **robust: Any) -> RunConfig:
     if base.robust is None:
         return dataclasses.replace(base, algorithm=algorithm)
     settings = {"reg_steps": 2, **robust}
-    return dataclasses.replace(base, algorithm=algorithm, robust=dataclasses.replace(base.robust, **settings))
+    return dataclasses.replace(base, algorithm=algorithm, robust=configured(base.robust, **settings))
 
 
 def rollout(spec: EnvSpec) -> Transitions:

@@ -9,19 +9,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from wocar.config_base import configured
 from wocar.mechanisms.policy_config import RobustConfig
 from wocar.mechanisms.state_adversarial import RegNotes, StateAdversarial
 from wocar.networks import CategoricalPolicy, GaussianPolicy
 
 POLICIES: dict[str, Any] = {"gaussian": GaussianPolicy, "categorical": CategoricalPolicy}
 SOLVERS: list[Any] = ["convex", "sgld"]
+SEARCH: dict[str, Any] = {"reg_search": "minibatch"}
 
 
 @eqx.filter_jit
 def penalties(policy: Any, obs: jax.Array, key: jax.Array, progress: jax.Array) -> tuple[jax.Array, ...]:
     """The regulariser by either solver; eps is 0.5 at the end of training."""
     objectives = [
-        StateAdversarial(RobustConfig(eps=0.5, eps_ramp=1.0, kappa_reg=1.0, reg_solver=s, reg_search="minibatch"))
+        StateAdversarial(configured(RobustConfig, eps=0.5, eps_ramp=1.0, kappa_reg=1.0, reg_solver=s, **SEARCH))
         for s in SOLVERS
     ]
     return tuple(objective.regularisation(policy, obs, RegNotes(), key, progress) for objective in objectives)

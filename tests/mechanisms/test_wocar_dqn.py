@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wocar.bounds import Ball, network_bounds
+from wocar.config_base import configured
 from wocar.mechanisms.objective import BaseLoss
 from wocar.mechanisms.q_config import WocarQConfig
 from wocar.mechanisms.q_objective import ActionValues, QBatch, QNet, StateAdversarialQ, StepOutcome
@@ -41,7 +42,7 @@ def config(method: str, **robust: Any) -> RunConfig:
     if base.robust is None:
         return dataclasses.replace(base, algorithm=algorithm)
     settings = {"reg_steps": 2, "eps": 0.3, "kappa_reg": 0.5, **robust}
-    return dataclasses.replace(base, algorithm=algorithm, robust=dataclasses.replace(base.robust, **settings))
+    return dataclasses.replace(base, algorithm=algorithm, robust=configured(base.robust, **settings))
 
 
 def make_batch(spec: EnvSpec, n: int = 16) -> QBatch:
@@ -183,7 +184,7 @@ def test_every_switch_changes_the_result(switch: dict[str, Any]) -> None:
 
 def test_algorithm_2_by_hand() -> None:
     """At s' = 0.5 with eps 0.1, Q_r = (1 + s, 2 - s, 0): the attacker can cause actions 0 and 1, never 2."""
-    settings = WocarQConfig(eps=0.1, eps_end=0.5, kappa_wst=0.4, kappa_schedule="constant")
+    settings = configured(WocarQConfig, eps=0.1, eps_end=0.5, kappa_wst=0.4, kappa_schedule="constant")
     extra = WocarQState(natural=net([3, 1, 2], [5, 6, 7]), worst=net([2, 1, -9], [10, 20, 30]))
     policy = GreedyPolicy(table([1, 2, 0], [1, -1, 0]).network)
     batch = QBatch(*(np.array(x, np.float32) for x in ([[0.0]] * 2, [0, 1], [1, 1], [[0.5]] * 2, [0.9, 0], [1, 1])))
@@ -204,7 +205,7 @@ def test_algorithm_2_by_hand() -> None:
 
 
 def test_several_steps_are_not_for_the_worst_critic() -> None:
-    settings = WocarQConfig(eps=0.1, eps_end=0.5)
+    settings = configured(WocarQConfig, eps=0.1, eps_end=0.5)
     extra = WocarQState(natural=net([3, 1, 2], [5, 6, 7]), worst=net([2, 1, -9], [10, 20, 30]))
     policy = GreedyPolicy(table([1, 2, 0], [1, -1, 0]).network)
     one = QBatch(*(np.array(x, np.float32) for x in ([[0.0]], [0], [1], [[0.5]], [0.9], [1])))
@@ -221,7 +222,7 @@ def test_the_regulariser_keeps_the_action_of_the_values_or_its_own() -> None:
     batch = QBatch(*(np.array(x, np.float32) for x in ([[0.0]], [0], [0], [[0.5]], [0.9], [1])))
 
     def penalty(**settings: Any) -> float:
-        objective = WocarQ(WocarQConfig(kappa_reg=1.0, importance=False, **settings), ActionSpace(3))
+        objective = WocarQ(configured(WocarQConfig, kappa_reg=1.0, importance=False, **settings), ActionSpace(3))
         _, notes, _ = objective.evaluate(extra, policy, batch, Recorder(), KEY, LATE)
         return float(objective.loss(NO_LOSS, policy, batch, notes, KEY, LATE)[0])
 
@@ -235,7 +236,7 @@ def test_the_worst_target_follows_the_scheduled_radius() -> None:
     policy = GreedyPolicy(table([1, 2, 0], [1, -1, 0]).network)
     extra = WocarQState(natural=net([0, 0, 0], [0, 0, 0]), worst=net([-1, 1, -9], [-1, 1, -9]))
     batch = QBatch(*(np.array(x, np.float32) for x in ([[0.0]], [0], [0], [[0.3]], [1], [1])))
-    objective = WocarQ(WocarQConfig(eps=0.3, eps_begin=0.0, eps_end=0.9), ActionSpace(3))
+    objective = WocarQ(configured(WocarQConfig, eps=0.3, eps_begin=0.0, eps_end=0.9), ActionSpace(3))
     for progress, wanted in ((0.0, 1), (0.3, 1), (0.9, -1)):
         base = Recorder()
         objective.evaluate(extra, policy, batch, base, KEY, jnp.float32(progress))
@@ -285,7 +286,7 @@ def test_the_bound_of_the_margin_holds_and_is_tighter_than_apart(seed: int, eps:
 
 @pytest.mark.parametrize(("loss", "temperature"), [("hinge", 1.0), ("kl", 1.0), ("kl", 0.2)])
 def test_the_search_finds_less_than_the_bound_and_more_than_nothing(loss: Any, temperature: float) -> None:
-    settings = WocarQConfig(eps=0.2, reg_loss=loss, reg_temperature=temperature, reg_lead=10.0, reg_steps=5)
+    settings = configured(WocarQConfig, eps=0.2, reg_loss=loss, reg_temperature=temperature, reg_lead=10.0, reg_steps=5)
     objective = StateAdversarialQ(settings)
     policy = GreedyPolicy(mlp([4, 16, 3], jax.random.key(0), activation="relu"))
     obs, ball = jax.random.normal(jax.random.key(1), (32, 4)), objective.ball(jnp.float32(1))
@@ -304,7 +305,7 @@ def test_temperature_is_a_unit_of_values(solver: Any) -> None:
     batch = QBatch(jax.random.normal(jax.random.key(1), (32, 4)), *[jnp.zeros(32)] * 5)
 
     def penalty(network: Any, temperature: float) -> float:
-        settings = WocarQConfig(eps=0.2, reg_loss="kl", reg_solver=solver, reg_temperature=temperature)
+        settings = configured(WocarQConfig, eps=0.2, reg_loss="kl", reg_solver=solver, reg_temperature=temperature)
         policy = GreedyPolicy(network)
         loss, _ = StateAdversarialQ(settings).loss(NO_LOSS, policy, batch, None, jax.random.key(2), jnp.float32(1))
         return float(loss)
@@ -315,7 +316,7 @@ def test_temperature_is_a_unit_of_values(solver: Any) -> None:
 
 def test_pixels_stay_pixels() -> None:
     """The ball around a black frame, cut to [0, 1], reaches up only."""
-    objective = StateAdversarialQ(WocarQConfig(eps=0.1), limits=(0.0, 1.0))
+    objective = StateAdversarialQ(configured(WocarQConfig, eps=0.1), limits=(0.0, 1.0))
     interval = objective.ball(jnp.float32(1)).interval(jnp.zeros((1, 1, 2, 2)))
     assert float(interval.lower.min()) == 0
     assert float(interval.upper.max()) == pytest.approx(0.1)

@@ -2,15 +2,27 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
+import jax
+import numpy as np
 import pytest
 
+from wocar.agent import Agent
+from wocar.evaluation.audit_file import agent_digest
+from wocar.networks import GaussianPolicy, RunningNormaliser
 from wocar.report.groups import Radius, grouped, method_label
 from wocar.report.model import Chart, Series
 from wocar.report.sources import collect
-from wocar.types import UserError
+from wocar.types import ActionSpace, EnvSpec, UserError
 
 HOPPER = Radius("linf", 0.075)
+
+
+def small_agent(seed: int) -> Agent:
+    spec = EnvSpec("Hopper-v4", (3,), ActionSpace(2, -np.ones(2, np.float32), np.ones(2, np.float32)), 1000)
+    policy = GaussianPolicy.create(3, 2, jax.random.key(seed), (4,))
+    return Agent(spec, RunningNormaliser.create((3,)), policy, {}, {"method": "ppo", "seed": 0})
 
 
 def test_everything_is_found_once(results: Path) -> None:
@@ -46,6 +58,27 @@ def test_two_audits_of_one_agent_are_one_member(results: Path, tmp_path: Path) -
     assert len(group.members) == 1
     assert group.values("pa-ad", Radius("linf", 0.05)) == [1.0]
     assert group.members[0].worst(Radius("linf", 0.05))[0] == "robust-sarsa"  # by selection, where pa-ad was not lower
+
+
+def test_an_audit_belongs_to_the_run_folder_that_holds_its_agent(write: SimpleNamespace, tmp_path: Path) -> None:
+    """Trained again in the same folder, method and seed are the same and the agent is another."""
+    write.run(tmp_path / "run", "Hopper-v4", "ppo", 0)
+    agents = [small_agent(seed) for seed in (0, 1)]
+    agents[1].save(tmp_path / "run" / "agent")
+    for name, agent in zip(("before", "now"), agents, strict=True):
+        digest = agent_digest(agent)
+        write.audit(tmp_path / f"{name}.json", "Hopper-v4", "ppo", 0, (0.075,), 100.0, "run", agent_sha256=digest)
+    members = [m for g in grouped(collect([tmp_path])) for m in g.members]
+    audits = {bool(m.run): [audit.file.stem for audit in m.audits] for m in members}
+    assert audits == {True: ["now"], False: ["before"]}
+
+
+def test_without_an_agent_to_read_method_and_seed_decide(write: SimpleNamespace, tmp_path: Path) -> None:
+    write.run(tmp_path / "run", "Hopper-v4", "ppo", 0)
+    write.audit(tmp_path / "a.json", "Hopper-v4", "ppo", 0, (0.075,), 100.0, "run")
+    write.audit(tmp_path / "b.json", "Hopper-v4", "ppo", 1, (0.075,), 100.0, "run")
+    members = [m for g in grouped(collect([tmp_path])) for m in g.members]
+    assert {m.seed: bool(m.run) for m in members} == {0: True, 1: False}
 
 
 def test_agents_of_one_seed_that_differ_in_something_unknown_are_told_apart(results: Path, tmp_path: Path) -> None:

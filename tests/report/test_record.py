@@ -13,7 +13,8 @@ from wocar.agent import Agent, load_agent
 from wocar.cli.record_command import main
 from wocar.envs import env_spec
 from wocar.envs.render import make_rendered, offscreen_backend
-from wocar.evaluation.recording import attack_by_name, episode
+from wocar.evaluation.attack_registry import attack_by_name
+from wocar.evaluation.recording import episode
 from wocar.networks import (
     CategoricalPolicy,
     GaussianPolicy,
@@ -24,6 +25,7 @@ from wocar.networks import (
 )
 from wocar.networks.layers import ACTIVATIONS
 from wocar.report.clips import DOWN, PAPER, UP, bars, pixels, read_clip, still, write_clip
+from wocar.threat import Threat
 from wocar.types import UserError
 
 
@@ -72,12 +74,12 @@ def test_a_gif_says_what_it_shows(tmp_path: Path) -> None:
 
 def test_an_episode_is_attacked_inside_the_ball(tmp_path: Path) -> None:
     agent = load_agent(homing(tmp_path / "agent"))
-    attack = attack_by_name("maxdiff", agent, 0.1, "linf", 0)
-    moments = list(episode(agent, make_rendered("GoHome-v0", 3), attack, 0.1, "linf", 3, 12))
+    attack = attack_by_name("maxdiff", agent, Threat(0.1), 0)
+    moments = list(episode(agent, make_rendered("GoHome-v0", 3), attack, Threat(0.1), 3, 12))
     assert [m.step for m in moments] == list(range(13))
     assert all(np.abs(m.shown - m.z).max() <= 0.1 + 1e-6 for m in moments)
     assert max(np.abs(m.shown - m.z).max() for m in moments) == pytest.approx(0.1, abs=1e-5)
-    clean = list(episode(agent, make_rendered("GoHome-v0", 3), None, 0.0, "linf", 3, 500))
+    clean = list(episode(agent, make_rendered("GoHome-v0", 3), None, Threat(0.0), 3, 500))
     assert all((m.shown == m.z).all() for m in clean)
     assert clean[-1].step < 100 and clean[-1].total > 5  # it comes home, and the last moment is shown
     np.testing.assert_array_equal(moments[0].z, clean[0].z)

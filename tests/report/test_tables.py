@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import io
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,7 +16,7 @@ from wocar.report.formats import chart_csv, csv_text, latex, markdown
 from wocar.report.groups import Group, Radius, grouped
 from wocar.report.model import Table, TableCell
 from wocar.report.sources import collect
-from wocar.report.tables import main_radius, median_agents_table, results_table
+from wocar.report.tables import main_radius, median_agents_table, results_table, runs_table
 from wocar.reproduce.paper_numbers import EFFICIENCY, published
 
 HOPPER, WALKER = Radius("linf", 0.075), Radius("linf", 0.05)
@@ -168,3 +169,12 @@ def test_time_and_steps_beside_the_papers(hopper: list[Group]) -> None:
     assert column(table, "hours")["WocaR-PPO, Hopper-v4"] == TableCell("0.65", 0.65, published="2.3")
     assert column(table, "million steps")["WocaR-PPO, Hopper-v4"] == TableCell("2", 2.0, published="2")
     assert column(table, "hours")["WocaR-PPO, importance=False, Hopper-v4"].published == ""
+
+
+def test_runs_name_versions_and_commit(write: SimpleNamespace, tmp_path: Path) -> None:
+    git = {"commit": "0123456789abcdef", "dirty": True}
+    write.audit(tmp_path / "a.json", "Hopper-v4", "ppo", 0, (0.075,), 100.0, git=git)
+    write.audit(tmp_path / "b.json", "Hopper-v4", "ppo", 1, (0.075,), 100.0)
+    table = runs_table(grouped(collect([tmp_path])), [])
+    assert [row[5].text for row in table.rows] == ["A", "B"]
+    assert "made with A: python 3.11.7, wocar 0.1.0, commit 0123456789 with changes; made with B: python" in table.about

@@ -10,6 +10,7 @@ from wocar.agent import load_agent
 from wocar.cli import task_process
 from wocar.evaluation.audit_file import agent_digest
 from wocar.files import read_json
+from wocar.reproduce.commands import AuditSettings, AuditTask, TrainTask
 from wocar.reproduce.local_processes import LocalExecutor
 from wocar.reproduce.scheduler import PlanObserver, TaskOutcome, carry_out
 from wocar.reproduce.tasks import Task
@@ -19,18 +20,15 @@ from ray.cluster_utils import Cluster  # noqa: E402
 
 from wocar.reproduce.ray_cluster import RayExecutor, pack, unpack  # noqa: E402
 
-SMALL = ["--n-envs=1", "--n-steps=16", "--minibatches=1", "--policy-epochs=1", "--value-epochs=1", "--hidden=4"]
+SMALL = {"n_envs": 1, "n_steps": 16, "minibatches": 1, "policy_epochs": 1, "value_epochs": 1, "hidden": 4}
 
 
 def plan() -> list[Task]:
     """Two trainings at a time, each with an audit after it."""
-    tasks = []
+    tasks: list[Task] = []
     for seed in range(2):
-        words = ("train", "ppo", "--env", "GoHome-v0", "--seed", str(seed), "--steps", "1600", *SMALL)
-        run = Task("train", f"train {seed}", (*words, "--resume", "--out", "{out}/run"), "run/agent/agent.json")
-        audit = ("audit", "{0}/run", "--attacks", "none,random", "--eps", "0.1", "--episodes", "2")
-        files = ("--json", "{out}/audit.json", "--out", "{out}/parts")
-        tasks += [run, Task("audit", f"audit {seed}", (*audit, *files), "audit.json", (run,))]
+        run = TrainTask("ppo", "GoHome-v0", seed, 1600, 100_000, False, settings=tuple(SMALL.items()))
+        tasks += [run, AuditTask(run, AuditSettings(("none", "random")), (0.1,), episodes=2)]
     return tasks
 
 
@@ -67,10 +65,10 @@ def test_a_node_is_lost_and_the_result_is_complete_and_equal(tmp_path: Path) -> 
 
     here = tmp_path / "here"
     here.mkdir()
-    carry_out(plan(), here, LocalExecutor(here, 2, 1000))
+    carry_out(plan(), here, LocalExecutor(here, 2, 1000, task_process.__name__))
     for task in plan():
         ours, theirs = here / task.folder, there / task.folder
-        if task.kind == "train":
+        if isinstance(task, TrainTask):
             digests = [agent_digest(load_agent(folder / "run" / "agent")) for folder in (ours, theirs)]
             assert digests[0] == digests[1]
         else:

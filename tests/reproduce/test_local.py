@@ -7,41 +7,65 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from wocar.cli import task_process
 from wocar.files import write_json
+from wocar.reproduce.commands import TrainTask
 from wocar.reproduce.local_processes import LocalExecutor
 from wocar.reproduce.scheduler import PlanObserver, TaskOutcome, carry_out
 from wocar.reproduce.tasks import Task, TaskFolder
 
 CHART = {"name": "c", "title": "t", "about": "", "x": "x", "y": "y", "kind": "lines", "series": [], "sources": []}
-SMALL = ["--n-envs=1", "--n-steps=16", "--minibatches=1", "--policy-epochs=1", "--value-epochs=1", "--hidden=4"]
+SMALL = {"n_envs": 1, "n_steps": 16, "minibatches": 1, "policy_epochs": 1, "value_epochs": 1, "hidden": 4}
 DRIVER = """
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from test_local import page, training
+from wocar.cli import task_process
 from wocar.reproduce.local_processes import LocalExecutor
 from wocar.reproduce.scheduler import carry_out
 tasks = {"pages": lambda: [page(i) for i in range(6)], "training": lambda: [page(0), training()]}[sys.argv[3]]()
 root = Path(sys.argv[2])
-result = carry_out(tasks, root, LocalExecutor(root, 1, 1000))
+result = carry_out(tasks, root, LocalExecutor(root, 1, 1000, task_process.__name__))
 sys.exit(len(result.failed))
 """
 
 
-def page(number: int, *needs: Task, source: str = "chart.json") -> Task:
+@dataclass(frozen=True)
+class PageTask(Task):
     """A quick task: the page of one chart."""
-    words = ("report", source, "--out", "{out}/page.html", "--title", str(number))
-    return Task("draw", f"page {number}", words, "page.html", needs)
+
+    number: int
+    after: tuple[Task, ...]
+    source: str
+
+    kind = "page"
+    result = "page.html"
+
+    @property
+    def title(self) -> str:
+        return f"page {self.number}"
+
+    @property
+    def needs(self) -> tuple[Task, ...]:
+        return self.after
+
+    def words(self, out: str) -> list[str]:
+        return ["report", self.source, "--out", f"{out}/page.html", "--title", str(self.number)]
+
+
+def page(number: int, *needs: Task, source: str = "chart.json") -> Task:
+    return PageTask(number, needs, source)
 
 
 def training() -> Task:
     """One that takes long enough to be killed."""
-    words = ("train", "ppo", "--env", "GoHome-v0", "--steps", "3200", "--checkpoint-every", "160", *SMALL)
-    return Task("train", "training", (*words, "--resume", "--out", "{out}/run"), "run/agent/agent.json")
+    return TrainTask("ppo", "GoHome-v0", 0, 3200, 160, False, settings=tuple(SMALL.items()))
 
 
 @pytest.fixture
@@ -81,7 +105,7 @@ def test_a_failure_is_named_and_retried_and_the_rest_completes(root: Path) -> No
     bad = page(1, source="nothing.json")
     tasks = [page(0), bad, page(2, bad), page(3, page(0))]
     told = Listener()
-    result = carry_out(tasks, root, LocalExecutor(root, 2, 1000), told)
+    result = carry_out(tasks, root, LocalExecutor(root, 2, 1000, task_process.__name__), told)
     assert {task.title for task in result.done} == {"page 0", "page 3"}
     assert list(result.failed) == ["page 1"] and "there is no nothing.json" in result.failed["page 1"]
     assert result.left_out == ["page 2"]
@@ -90,15 +114,15 @@ def test_a_failure_is_named_and_retried_and_the_rest_completes(root: Path) -> No
     assert TaskFolder(root / bad.folder).failed == result.failed["page 1"]
 
     told, start = Listener(), time.monotonic()
-    again = carry_out(tasks[:1] + tasks[3:], root, LocalExecutor(root, 2, 1000), told)
+    again = carry_out(tasks[:1] + tasks[3:], root, LocalExecutor(root, 2, 1000, task_process.__name__), told)
     assert told.words == ["found 2 of 2"] and again.run == 0 and time.monotonic() - start < 1
 
 
 def test_a_fresh_process_for_each_task_and_one_that_dies(root: Path) -> None:
-    result = carry_out([page(0), page(1)], root, LocalExecutor(root, 1, 1))
+    result = carry_out([page(0), page(1)], root, LocalExecutor(root, 1, 1, task_process.__name__))
     assert result.run == 2 and not result.failed
 
-    executor = LocalExecutor(root, 1, 1000)
+    executor = LocalExecutor(root, 1, 1000, task_process.__name__)
     executor.start(task := page(2))
     TaskFolder(root / task.folder).path.mkdir(parents=True)
     os.kill(executor.workers[0].process.pid, signal.SIGKILL)

@@ -1,22 +1,24 @@
 """Plans of every table and figure: what they consist of, what they share, what they leave out."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from wocar.cli.options import parse
 from wocar.cli.reproduce_command import main
 from wocar.cli.train_command import _default
-from wocar.methods import presets
+from wocar.methods.registry import METHODS, find_method
 from wocar.reproduce import plan as plans
+from wocar.reproduce.commands import AuditSettings, AuditTask, EstimateSettings, EstimateTask, TrainTask, options
 from wocar.reproduce.paper_numbers import ABOUT
 from wocar.reproduce.plan import Plan, TableRow
 from wocar.reproduce.scales import SCALES
 from wocar.reproduce.targets import TARGETS, make_plan
-from wocar.reproduce.tasks import Task
 from wocar.training.run_config import RunConfig
 from wocar.types import UserError
 
+TRAINING: dict[str, Any] = {"checkpoint_every": 5, "keep_checkpoints": True}
 MUJOCO = [target for target in TARGETS if target not in ("table-atari", "table-a2c", "fig-importance-states")]
 
 
@@ -31,14 +33,15 @@ def test_every_plan_is_in_order_and_its_trainings_are_understood(target: str, sc
         assert all(need.key in seen for need in task.needs)
         assert task.key not in seen
         seen.add(task.key)
-        method, *options = task.argv[1:]
+        method, *options = task.argv()[1:]
         row = plan.rows.get(task.key)
         alike = (method, *options[6:-2]) if row else ()
         if row and alike not in understood:
             understood.add(alike)
-            config = parse(RunConfig, options, "train", "", default=_default(method, options))
+            config = parse(RunConfig, options, "train", "", default=_default(find_method(method), options))
             config.check()
             assert config.keep_checkpoints and str(config.out) == f"{task.folder}/run"
+            assert isinstance(task, TrainTask) and (task.method, task.env) == (method, config.env)
             if target in ("fig-curves", "fig-worst-value"):
                 names = plan.checkpoints(task)
                 assert names == sorted(set(names)) and int(names[-1]) == config.iterations
@@ -50,7 +53,7 @@ def test_every_plan_is_in_order_and_its_trainings_are_understood(target: str, sc
 def test_plans_share_what_they_have_in_common() -> None:
     table = {task.key for task in make_plan("table-mujoco", "small").tasks}
     assert {task.key for task in make_plan("fig-natural-vs-worst", "small").tasks} == table
-    curves = [task for task in make_plan("fig-curves", "small").tasks if task.kind == "train"]
+    curves = [task for task in make_plan("fig-curves", "small").tasks if isinstance(task, TrainTask)]
     assert {task.key for task in curves} <= table
     ablation = make_plan("fig-ablation-importance", "small")
     tradeoff = make_plan("fig-tradeoff", "small")
@@ -59,29 +62,61 @@ def test_plans_share_what_they_have_in_common() -> None:
 
 
 def test_the_key_is_the_content() -> None:
-    def task(words: tuple[str, ...], *needs: Task, title: str = "t") -> Task:
-        return Task("audit", title, words, "x.json", needs)
+    def run(**changes: Any) -> TrainTask:
+        return TrainTask(**{"method": "ppo", "env": "Hopper-v4", "seed": 0, "steps": 9, **TRAINING, **changes})
 
-    first = task(("audit", "a"))
-    assert task(("audit", "a"), title="another name").key == first.key
-    assert task(("audit", "b")).key != first.key
-    assert task(("audit", "{0}"), first).key != task(("audit", "{0}"), task(("audit", "b"))).key
-    assert task(("audit", "{0}/run", "{out}/x"), first).argv[1] == f"{first.folder}/run"
+    def audit(run: TrainTask, *radii: float, at: str = "") -> AuditTask:
+        return AuditTask(run, AuditSettings(("none",)), radii, 50, at)
+
+    assert run().key == run().key
+    others = [run(seed=1), run(settings=(("reg", False),)), run(preset="small"), run(first=run())]
+    assert len({task.key for task in (run(), *others)}) == 5
+    keys = {audit(run(), 0.1).key, audit(run(), 0.2).key, audit(run(seed=1), 0.1).key, audit(run(), 0.1, at="7").key}
+    assert len(keys) == 4
+    assert audit(run(), 0.1).argv()[1] == f"{run().folder}/run"
+    assert audit(run(), 0.1, at="0000007").argv()[1] == f"{run().folder}/run/checkpoints/0000007"
+    assert run(first=run(seed=1)).argv()[-10:-8] == ["--init-from", f"{run(seed=1).folder}/run"]
+
+
+def test_commands_are_those_of_the_command_line() -> None:
+    assert options({"kappa_wst": 0.4, "reg": False, "importance": True}) == [
+        "--kappa-wst",
+        "0.4",
+        "--no-reg",
+        "--importance",
+    ]
+    run = TrainTask("dqn", "Pong-v5", 3, 100, **TRAINING, preset="small")
+    estimate = EstimateTask(run, EstimateSettings(sweeps=2), 1 / 255, 5, "0000007")
+    assert estimate.words("x")[2:] == [
+        "--sweeps",
+        "2",
+        "--eps",
+        "0.00392157",
+        "--episodes",
+        "5",
+        "--json",
+        "x/estimate.json",
+    ]
+    assert AuditSettings(suite="mujoco-v1").grids["robust-sarsa"] == 13
+    assert AuditTask(run, AuditSettings(suite="fast-v1"), (0.1, 0.2), 50).words("x")[2:6] == [
+        *("--suite", "fast-v1", "--eps", "0.1,0.2"),
+    ]
 
 
 def test_the_papers_numbers_of_steps_and_agents() -> None:
     plan = make_plan("table-efficiency", "paper")
-    steps = {(row.method, row.env): task.argv[task.argv.index("--steps") + 1] for task, row in _rows(plan)}
-    assert steps["wocar-ppo", "Ant-v4"] == "7500000" and steps["sa-ppo", "Hopper-v4"] == "2000000"
+    steps = {(row.method, row.env): task.steps for task, row in _rows(plan)}
+    assert steps["wocar-ppo", "Ant-v4"] == 7_500_000 and steps["sa-ppo", "Hopper-v4"] == 2_000_000
+    assert steps["atla-ppo", "Ant-v4"] == 20_000_000 and steps["radial-ppo", "Hopper-v4"] == 4_000_000
     assert len(plan.tasks) == 30 * len(steps)
 
 
-def _rows(plan: Plan) -> list[tuple[Task, TableRow]]:
-    return [(task, plan.rows[task.key]) for task in plan.tasks if task.key in plan.rows]
+def _rows(plan: Plan) -> list[tuple[TrainTask, TableRow]]:
+    return [(task, plan.rows[task.key]) for task in plan.tasks if isinstance(task, TrainTask) and task.key in plan.rows]
 
 
 def test_a_method_that_is_not_there_is_named_and_joins_when_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(presets.METHODS, "sa-ppo")
+    monkeypatch.delitem(METHODS, "sa-ppo")
     plans.lacking.cache_clear()
     plan = make_plan("table-mujoco", "smoke")
     assert TableRow("sa-ppo", "Hopper-v4") in [missing.row for missing in plan.missing]

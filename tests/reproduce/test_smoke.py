@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from wocar.cli import task_process
 from wocar.cli.reproduce_command import main
 from wocar.reproduce.local_processes import LocalExecutor
 from wocar.reproduce.scheduler import Result, carry_out
@@ -38,7 +39,7 @@ def everything(root: Path) -> Result:
     tasks: dict[str, Task] = {}
     for target in TARGETS:
         tasks |= {task.key: task for task in make_plan(target, "smoke").tasks}
-    return carry_out(list(tasks.values()), root, LocalExecutor(root, 2, 1000))
+    return carry_out(list(tasks.values()), root, LocalExecutor(root, 2, 1000, task_process.__name__))
 
 
 def test_all_tasks_succeed_with_little_time_between_them(everything: Result) -> None:

@@ -25,6 +25,7 @@ from wocar.networks import CategoricalPolicy, GaussianPolicy
 from wocar.networks.layers import linear, mlp
 from wocar.networks.normaliser import ScaledNormaliser
 from wocar.networks.recurrent import RecurrentPolicy
+from wocar.threat import Threat
 from wocar.training.adversary import train_attacker
 from wocar.training.adversary_env import AdversaryEnv, host_show
 from wocar.training.run_config import PPOConfig
@@ -158,7 +159,7 @@ def test_a_trained_attacker_hurts_where_chance_does_not(kind: str, env: str, act
     settings |= {"minibatches": 8, "policy_epochs": 4, "value_epochs": 4}
     if actor:
         settings |= {"actor": actor, "pgd_steps": 10}
-    attack = train_attacker(kind, victim, eps, tmp_path / "run", 6_000, 0, settings)
+    attack = train_attacker(kind, victim, Threat(eps), tmp_path / "run", 6_000, 0, settings)
     attacked, by_chance = (
         run_episodes(victim, 24, 0, perturb=Perturbation(a, Ball(eps), 0)).returns.mean() for a in (attack, Random())
     )
@@ -168,14 +169,16 @@ def test_a_trained_attacker_hurts_where_chance_does_not(kind: str, env: str, act
 
 
 def test_a_training_belongs_to_its_victim(tmp_path: Path) -> None:
-    victim, settings = walker("GoHome-v0"), {**TINY, "norm": "l2"}
-    train_attacker("sa-rl", victim, 0.2, tmp_path / "run", 64, 0, settings)
+    victim, threat, settings = walker("GoHome-v0"), Threat(0.2, "l2"), dict(TINY)
+    train_attacker("sa-rl", victim, threat, tmp_path / "run", 64, 0, settings)
     meta = json.loads((tmp_path / "run" / "agent" / "agent.json").read_text())["meta"]
     assert (meta["attack"], meta["eps"], meta["norm"]) == ("sa-rl", 0.2, "l2")
-    train_attacker("sa-rl", victim, 0.2, tmp_path / "run", 64, 0, settings)  # finished: nothing to do
+    assert Threat.from_json(meta["threat"]) == threat
+    train_attacker("sa-rl", victim, threat, tmp_path / "run", 64, 0, settings)  # finished: nothing to do
     policy = eqx.tree_at(lambda p: p.network.layers[0].bias, victim.policy, jnp.ones(2))
     with pytest.raises(UserError, match="victim_digest"):
-        train_attacker("sa-rl", Agent(victim.spec, victim.normaliser, policy), 0.2, tmp_path / "run", 64, 0, settings)
+        other = Agent(victim.spec, victim.normaliser, policy)
+        train_attacker("sa-rl", other, threat, tmp_path / "run", 64, 0, settings)
 
 
 def test_the_command_line_trains_resumes_and_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -202,7 +205,12 @@ def test_the_command_line_trains_resumes_and_refuses(tmp_path: Path, capsys: pyt
     for words, reason in [
         (["sa-rl"], "--victim"),
         (["pa-ad", "--victim", str(victim), "--actor", "target", "--out", str(tmp_path / "a")], "discrete"),
-        (["sa-rl", "--victim", str(victim), "--eps", "-1"], "--eps"),
+        (["sa-rl", "--victim", str(victim), "--eps", "-1"], "--eps must be a number from 0 up"),
+        (["sa-rl", "--victim", str(victim), "--threat", "action"], "they move observations"),
+        (
+            ["sa-rl", "--victim", str(victim), "--radii", "1", "0", "1", *tiny, "--out", str(tmp_path / "c")],
+            "must be 2",
+        ),
         (["sa-rl", "--victim", str(victim), "--normalise-obs"], "--normalise-obs"),
         (["sa-rl", "--victim", str(victim), "--env", "CartPole-v1", *tiny, "--out", str(tmp_path / "b")], "CartPole"),
         (["sa-rl", "--victim", str(tmp_path / "nobody")], "no agent"),

@@ -117,10 +117,7 @@ def _perturbed(
     else:
         shown, carry = attack.perturb_carry(policy, ball, obs, key, carry)
     shown = ball.project(obs, shown)
-    moved = jnp.abs(shown - obs)
-    if ball.norm == "l2":
-        moved = jnp.sqrt(jnp.sum(moved**2, axis=tuple(range(1, moved.ndim)), keepdims=True))
-    return shown, jnp.mean(moved / jnp.maximum(ball.radius(obs), 1e-12)), carry
+    return shown, ball.used(obs, shown), carry
 
 
 @eqx.filter_jit

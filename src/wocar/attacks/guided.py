@@ -46,6 +46,6 @@ def lesson(actor: Actor, critic: Any) -> Lesson:
 
     def displacement(policy: Any, ball: Ball, obs: jax.Array) -> jax.Array:
         moved = ball.project(obs, attack.perturb(policy, ball, obs, jax.random.key(0)))
-        return ((moved - obs) / ball.radius(obs)).reshape(len(obs), -1)
+        return ball.offset(obs, moved).reshape(len(obs), -1)
 
     return displacement

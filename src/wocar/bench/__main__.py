@@ -1,7 +1,6 @@
 """`make bench`: speed as ratios measured in one run, median of three rounds."""
 
 import argparse
-import json
 import os
 import statistics
 import subprocess
@@ -23,7 +22,7 @@ from wocar.bench.dqn import dqn_ratios, dqn_round
 from wocar.bounds import Ball, action_box, worst_action_in_box
 from wocar.envs import env_spec, make_env
 from wocar.evaluation.episodes import run_episodes
-from wocar.files import write_json
+from wocar.files import read_json_lines, write_json
 from wocar.networks import DuelingActionCritic, GaussianPolicy, RunningNormaliser
 from wocar.training.run_folder import provenance
 
@@ -71,7 +70,7 @@ def training(method: str, steps: int, out: Path, *options: str) -> dict[str, flo
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command)
-    rows = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+    rows = read_json_lines(out / "metrics.jsonl")
     half = rows[len(rows) // 3]
     learnt = "agent_steps" if "agent_steps" in half else "steps"
     rate = (rows[-1][learnt] - half[learnt]) / (rows[-1]["time"] - half["time"])
@@ -148,7 +147,7 @@ def ratios_of(measured: dict[str, float]) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m wocar.bench.__main__", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m wocar.bench", description=__doc__)
     parser.add_argument("--json", type=Path, default=Path("results/bench.json"))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=120_000, help="environment steps of each measured training")

@@ -1,4 +1,4 @@
-"""What can happen inside B_eps(s)."""
+"""Bounds of networks over B_eps(s), searches inside it, and the sets of actions an attacker can cause."""
 
 from wocar.bounds.action_sets import (
     action_ball,

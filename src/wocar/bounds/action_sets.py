@@ -1,4 +1,4 @@
-"""A_adv(s, pi): the actions an attacker can cause, as a box or a mask, and the least value of a critic over them."""
+"""A_adv(s, pi): the set of actions an attacker can cause, as a box or a mask, and a critic's minimum over it."""
 
 from collections.abc import Callable
 
@@ -37,14 +37,14 @@ def action_ball(action: Array, eps: float | Array, low: Array | None, high: Arra
 
 
 def any_action(q_values: Array) -> Array:
-    """App. C.5, discrete actions: the attacker may replace the action by every other; a mask like q_values (B, n)."""
+    """App. C.5, discrete actions: any action may replace the chosen one; a mask (B, n) for q_values (B, n)."""
     return jnp.ones_like(q_values, dtype=bool)
 
 
 def worst_action_in_box(q: Callable[[Array], Array], start: Array, box: Interval, steps: int = 10) -> Array:
     """The action (B, k) of the box with the least q(action) (B,): projected sign descent from `start`, the best kept.
 
-    The first step crosses the box to the corner the gradient points at; the steps then shrink to 1/50 of its width.
+    The first step reaches the corner in the gradient's direction; the steps then shrink to 1/50 of the box's width.
     """
 
     def project(action: Array) -> Array:

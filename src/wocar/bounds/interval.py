@@ -1,4 +1,4 @@
-"""From outside, layer by layer: interval bound propagation (App. C.1)."""
+"""Interval bound propagation (App. C.1)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -31,23 +31,25 @@ def step(layer: Any, box: Interval) -> Interval:
 
 
 def first_step(layer: Any, ball: Ball, state: Array) -> Interval:
-    """Bounds of a layer that sees the ball itself: for l_2 each output reaches as far as its weights are long."""
+    """Bounds of the first layer over the ball: for l_2 an output's radius is eps times the norm of its weights, each
+    times the scale of its input.
+    """
     box = step(layer, ball.interval(state))
     reuses_pixels = getattr(layer, "padding_mode", "ZEROS") != "ZEROS"
     if ball.norm == "linf" or RULES[kind(layer)] is not _weighted or reuses_pixels:
         return box
-    output, reach = layer(state), ball.eps * _row_lengths(layer, state)
+    output, reach = layer(state), ball.eps * _row_lengths(layer, ball.scales(state))
     return intersect(box, Interval(output - reach, output + reach))
 
 
 def intersect(one: Interval, other: Interval) -> Interval:
-    """What both hold; where rounding has left nothing, a point."""
+    """The intersection of two bounds; where rounding has left it empty, a point."""
     lower = jnp.maximum(one.lower, other.lower)
     return Interval(lower, jnp.maximum(jnp.minimum(one.upper, other.upper), lower))
 
 
 def kind(layer: Any) -> Any:
-    """What the tables of rules are keyed by: a layer's class, or the function inside a `Lambda`."""
+    """The key of a layer in the tables of rules: its class, or the function inside a `Lambda`."""
     key = layer.fn if isinstance(layer, nn.Lambda) else nn.Conv2d if isinstance(layer, nn.Conv2d) else type(layer)
     if key not in RULES:
         raise TypeError(f"no bounds for layer {layer!r}: known are {', '.join(known.__name__ for known in RULES)}")
@@ -61,7 +63,7 @@ def _weighted(layer: Any, box: Interval) -> Interval:
 
 
 def _apply(layer: Any, x: Array) -> Array:
-    """Convolutions here by XLA: those by patches (networks/convolution.py) take longer in bounds."""
+    """Convolutions by XLA: those from patches (networks/convolution.py) are slower in bounds."""
     return nn.Conv2d.__call__(layer, x) if isinstance(layer, nn.Conv2d) else layer(x)
 
 
@@ -69,14 +71,18 @@ def _increasing(layer: Any, box: Interval) -> Interval:
     return Interval(layer(box.lower), layer(box.upper))
 
 
-def _row_lengths(layer: Any, state: Array) -> Array:
-    """l_2 norm of the weights each output gives to the inputs."""
-    return jnp.sqrt(jnp.maximum(_with_weight(layer, layer.weight**2)(jnp.ones_like(state)), 1e-20))
+def _row_lengths(layer: Any, scales: Array) -> Array:
+    """l_2 norm of the weights each output gives to the inputs, times the inputs' scales."""
+    return jnp.sqrt(jnp.maximum(_with_weight(layer, layer.weight**2)(scales**2), 1e-20))
 
 
 def _with_weight(layer: Any, weight: Array) -> Callable[[Array], Array]:
     """The layer with another weight and no bias."""
-    return eqx.tree_at(lambda x: (x.weight, x.bias), layer, (weight, jnp.zeros(())), is_leaf=lambda x: x is None)
+    parts = (weight, jnp.zeros(()))
+    changed: Callable[[Array], Array] = eqx.tree_at(
+        lambda x: (x.weight, x.bias), layer, parts, is_leaf=lambda x: x is None
+    )
+    return changed
 
 
 RULES: dict[Any, Callable[[Any, Interval], Interval]] = {

@@ -1,6 +1,6 @@
-"""From outside, tighter: activations give way to bands of two lines, and the output is followed back to the input.
+"""Linear bound propagation: CROWN (Zhang et al. 2018) and CROWN-IBP (Zhang et al. 2020).
 
-CROWN (Zhang et al. 2018) and CROWN-IBP (Zhang et al. 2020).
+Activations are replaced by bands of two lines, and the output is propagated back to the input.
 """
 
 import math
@@ -20,20 +20,20 @@ CACHED_FLOATS = 2**18
 
 
 def crown_bounds(network: nn.Sequential, ball: Ball, center: Array) -> Interval:
-    """Bounds of the network over the ball around each state of (B, *obs_shape); those inside it are CROWN's too.
+    """Bounds of the network over the ball around each state of (B, *obs_shape); intermediate bounds are CROWN's too.
 
-    Every neuron is followed back to the input: for large convolutions prefer `crown_ibp_bounds`.
+    Every neuron is propagated back to the input: for large convolutions prefer `crown_ibp_bounds`.
     """
     return _bounds(network, ball, center, follow_neurons=True)
 
 
 def crown_ibp_bounds(network: nn.Sequential, ball: Ball, center: Array) -> Interval:
-    """Bounds of the network over the ball around each state of (B, *obs_shape); those inside it are IBP's."""
+    """Bounds of the network over the ball around each state of (B, *obs_shape); intermediate bounds are IBP's."""
     return _bounds(network, ball, center, follow_neurons=False)
 
 
 class Affine(NamedTuple):
-    """x -> L x + constant. `transpose` applies that of L to one row; `matrix` is L where it is at hand."""
+    """x -> L x + constant. `transpose` applies the transpose of L to one row; `matrix` is L where it is known."""
 
     constant: Array
     transpose: Callable[[Array], tuple[Array]]
@@ -72,8 +72,8 @@ def _states_at_once(network: nn.Sequential, center: Array, follow_neurons: bool)
     """
     if any(isinstance(layer, nn.Conv2d) for layer in network.layers):
         return 0
-    x = jax.ShapeDtypeStruct(center.shape[1:], center.dtype)
-    sizes = [x.size]
+    x = jax.eval_shape(lambda states: states[0], center)
+    sizes: list[int] = [x.size]
     for layer in network.layers:
         x = jax.eval_shape(layer, x)
         sizes.append(x.size)
@@ -87,7 +87,7 @@ def _affine(layer: Any, like: Array) -> Affine:
 
 
 def _follow_back(relaxed: Sequence[Affine | Band], shape: tuple[int, ...], ball: Ball, state: Array) -> Interval:
-    """Bounds of the last part's output, of this shape: the least of it over the ball, and of its negative."""
+    """Bounds of the last part's output, of this shape: the minimum over the ball of it and of its negative."""
     match relaxed:
         case [*rest, Affine(matrix=w) as before, Band() as band, Affine(matrix=a) as after] if (
             w is not None and a is not None and w.shape[1] < a.shape[0]
@@ -131,7 +131,7 @@ def _least(plane: Plane, ball: Ball, state: Array) -> Array:
     in_box = _dot(plane.slope, (lower + upper) / 2) - _dot(jnp.abs(plane.slope), (upper - lower) / 2)
     if ball.norm == "linf":
         return plane.offset + in_box
-    length = jnp.sqrt(jnp.maximum(_dot(plane.slope**2, jnp.ones_like(state)), 1e-20))
+    length = jnp.sqrt(jnp.maximum(_dot(plane.slope**2, ball.scales(state) ** 2), 1e-20))
     return plane.offset + jnp.maximum(in_box, _dot(plane.slope, state) - ball.eps * length)
 
 

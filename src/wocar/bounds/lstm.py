@@ -1,4 +1,4 @@
-"""An LSTM cell over the ball while its state is held still: the gates are bounded, then multiplied as intervals."""
+"""Bounds of an LSTM cell with a fixed state: the gates are bounded, then multiplied as intervals."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
@@ -15,7 +15,7 @@ from wocar.types import Array, Interval
 
 
 class HeldNetwork(Protocol):
-    """embedding -> LSTM cell -> output at given moments: a hidden and a cell state for each row of a batch."""
+    """embedding -> LSTM cell -> output with a fixed hidden and cell state for each row of a batch."""
 
     @property
     def network(self) -> Any: ...
@@ -40,8 +40,8 @@ class Gates(NamedTuple):
 def held_bounds(held: HeldNetwork, ball: Ball, center: Array, by_slopes: bool) -> Interval:
     """Bounds of the outputs over the ball around each row.
 
-    `by_slopes`: also bound the whole by its slopes, exact to first order, which keeps what intervals lose by treating
-    units apart.
+    `by_slopes`: also bound the output by its derivatives, exact to first order; intervals alone lose the dependence
+    between units.
     """
     to_gates, offset = gate_inputs(held)
     lower, upper = crown_ibp_bounds(to_gates, ball, center)  # exact where no activation comes before the gates
@@ -56,7 +56,7 @@ def held_bounds(held: HeldNetwork, ball: Ball, center: Array, by_slopes: bool) -
 
 
 def gate_inputs(held: HeldNetwork) -> tuple[nn.Sequential, jax.Array]:
-    """What the observation adds to the gates, as a network, and what the held state and the bias add (B, 4 hidden)."""
+    """The gates as a network of the observation, plus an offset (B, 4 hidden) from the fixed state and the bias."""
     cell = held.network.cell
     layer = nn.Linear(cell.weight_ih.shape[1], cell.weight_ih.shape[0], key=jax.random.key(0))
     values = (cell.weight_ih, jnp.zeros(cell.weight_ih.shape[0]))
@@ -76,7 +76,7 @@ def squash(increasing: Callable[[Array], Array], box: Interval) -> Interval:
 
 
 def times(one: Interval, other: Interval) -> Interval:
-    """All products of a number of one and a number of the other."""
+    """Interval product."""
     products = [a * b for a in one for b in other]
     return Interval(
         jnp.minimum(jnp.minimum(products[0], products[1]), jnp.minimum(products[2], products[3])),
@@ -108,14 +108,14 @@ def _by_slopes(
     inputs = inputs.reshape(4, -1, center.shape[-1])
     middle = jnp.einsum("mh,bqh,qhd->bmd", outputs, (low + high) / 2, inputs)
     radius = jnp.einsum("mh,bqh,qhd->bmd", jnp.abs(outputs), (high - low) / 2, jnp.abs(inputs))
-    steepest = jnp.abs(middle) + radius
+    steepest = (jnp.abs(middle) + radius) * ball.scales(center[0])
     length = steepest.sum(axis=-1) if ball.norm == "linf" else jnp.sqrt(jnp.sum(steepest**2, axis=-1) + 1e-20)
     reach, here = jnp.reshape(ball.eps, (-1, 1)) * length, held(center)
     return Interval(here - reach, here + reach)
 
 
 def slope(squashing: Callable[[Array], Array], box: Interval) -> Interval:
-    """Bounds of the derivative of tanh or σ: it falls on both sides of 0."""
+    """Bounds of the derivative of tanh or σ, which decreases on both sides of 0."""
     derivative = jax.vmap(jax.grad(squashing))
     nearest = jnp.clip(0.0, box.lower, box.upper)
     farthest = jnp.where(jnp.abs(box.lower) > jnp.abs(box.upper), box.lower, box.upper)

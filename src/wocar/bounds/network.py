@@ -1,4 +1,4 @@
-"""One door to all bounds of a network over a ball."""
+"""Bounds of a network over a ball, by method."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -23,15 +23,15 @@ METHODS: dict[BoundMethod, Callable[[nn.Sequential, Ball, Array], Interval]] = {
 
 
 Network = nn.Sequential | HeldNetwork
-"""Layers in a row, or an LSTM between such with its state held still."""
+"""Sequential layers, or an LSTM with a fixed state between such layers."""
 
 
 def network_bounds(network: Network, ball: Ball, center: Array, method: BoundMethod = "crown") -> Interval:
     """Elementwise bounds of the network's outputs over the ball around each state of (B, *obs_shape).
 
-    "ibp", "crown-ibp" and "crown" hold every output, each tighter and dearer than the one before. "pgd" comes from
-    inside: it holds only what a search has reached, and is no guarantee. Through an LSTM gates multiply as intervals,
-    which slopes tighten beyond "ibp".
+    "ibp", "crown-ibp" and "crown" contain every output, each tighter and more expensive than the one before. "pgd" is
+    an inner bound: it contains only the outputs that a search has reached, and guarantees nothing. In an LSTM the gates
+    are multiplied as intervals; methods other than "ibp" tighten the result by derivatives.
     """
     if method not in METHODS:
         raise ValueError(f"unknown bound method {method!r}: choose one of {', '.join(METHODS)}")

@@ -1,4 +1,4 @@
-"""A band of two lines around an activation: what linear relaxation puts in its place.
+"""Linear relaxation of activations: a band between two lines.
 
 tanh is convex left of 0 and concave right of it. Let touch(u) be the point whose tangent runs through (u, tanh u); for
 u <= 0 that is u itself. Below tanh, on [l, u], lies

@@ -1,7 +1,8 @@
-"""From inside: projected ascent, with Langevin noise where asked. Every inner problem of the package is one."""
+"""Projected ascent, optionally with Langevin noise: the solver of every inner problem."""
 
 from collections.abc import Callable
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from equinox import nn
@@ -33,7 +34,7 @@ def ascend(
     No gradient flows into the result.
     """
 
-    def step(carry: tuple[Array, Array, Array], k: Array) -> tuple[tuple, None]:
+    def step(carry: tuple[Array, Array, Array], k: Array) -> tuple[tuple[Array, Array, Array], None]:
         x, best, best_value = carry
         value, pull_back = jax.vjp(objective, x)
         (gradient,) = pull_back(jnp.ones_like(value))
@@ -83,7 +84,7 @@ def ascend_in_ball(
 
 
 def shrinking(width: Array, steps: int) -> StepSizes:
-    """From the whole width to 1/50 of it: ten such steps end where fifty of width / 50 do, or better."""
+    """Step sizes from the whole width down to 1/50 of it: ten such steps reach at least what fifty of width / 50 do."""
     return lambda k: width * 0.02 ** (k / max(steps - 1, 1))
 
 
@@ -93,12 +94,12 @@ def outputs(network: nn.Sequential | HeldNetwork, obs: Array) -> jax.Array:
 
 
 def searched_bounds(network: nn.Sequential | HeldNetwork, ball: Ball, center: Array, steps: int = 10) -> Interval:
-    """What a search inside the ball reaches, output by output: an under-approximation, the true range may be wider."""
+    """The range of each output that a search inside the ball reaches: an inner bound, the true range may be wider."""
     size = jax.eval_shape(lambda x: outputs(network, x), center).shape[1]
     rows = jnp.repeat(jnp.arange(len(center)), size)
     repeated = network if isinstance(network, nn.Sequential) else network.take(rows)
     states = center[rows]
-    around = Ball(jnp.repeat(jnp.broadcast_to(ball.eps, len(center)), size), ball.norm, ball.low, ball.high)
+    around = eqx.tree_at(lambda b: b.eps, ball, jnp.repeat(jnp.broadcast_to(ball.eps, len(center)), size))
     chosen = jnp.tile(jnp.arange(size), len(center))
 
     def output(x: Array) -> Array:

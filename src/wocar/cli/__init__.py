@@ -14,6 +14,7 @@ COMMANDS = {
     "train": "train an agent",
     "audit": "returns of an agent without attack and under attacks",
     "estimate": "worst-attack value of a fixed policy, no attacker trained",
+    "methods": "training methods, and where the settings of one come from",
     "reproduce": "a table or figure of the paper",
     "report": "one page of what was trained and measured",
     "record": "a GIF or MP4 of an agent, with or without an attack",

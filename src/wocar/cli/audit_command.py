@@ -2,16 +2,18 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import tyro
 from rich.console import Console
 
 from wocar.api import audit
+from wocar.bounds.ball import Norm
 from wocar.cli.audit_display import AuditDisplay, table
 from wocar.cli.options import parse, radii, say, words
 from wocar.evaluation.audit_file import markdown, rows_of
 from wocar.files import write_atomic, write_json
+from wocar.threat import Units
 from wocar.types import UserError
 
 
@@ -26,9 +28,14 @@ class AuditOptions:
     attackers: str | None = None
     """Folders of trained attackers to add, separated by commas."""
     eps: str | None = None
-    """Radius of the ball around the normalised observation, or several with commas, which give a curve; by default that
-    of the agent's training or of the paper."""
-    norm: Literal["linf", "l2"] = "linf"
+    """Radius of the ball around the observation, or several with commas, which give a curve; by default that of the
+    agent's training or of the paper."""
+    norm: Norm | None = None
+    """By default that of the agent's training, else linf."""
+    units: Units | None = None
+    """What eps is measured in: observations after the normaliser, or raw ones; by default as in training."""
+    radii: tuple[float, ...] | None = None
+    """For each dimension of the observation a factor of eps; 0 where the attacker cannot move it."""
     episodes: int | None = None
     """Episodes reported for each attack; by default 50."""
     seed: int = 1234
@@ -68,6 +75,8 @@ def main(argv: list[str]) -> int:
             attackers=words(options.attackers) or (),
             eps=radii(options.eps),
             norm=options.norm,
+            units=options.units,
+            radii=options.radii,
             episodes=options.episodes,
             seed=options.seed,
             env=options.env,

@@ -8,11 +8,13 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from wocar.api import default_eps, load
+from wocar.api import asked_threats, default_threat, load
 from wocar.bounds import BoundMethod
+from wocar.bounds.ball import Norm
 from wocar.cli.options import parse, radii, say
 from wocar.evaluation.estimate import estimate
 from wocar.files import write_json
+from wocar.threat import Units
 from wocar.training.run_folder import provenance
 from wocar.types import UserError
 
@@ -23,6 +25,12 @@ class EstimateOptions:
     """A run folder, an agent folder, or a file from elsewhere (Stable-Baselines3 zip, published .model)."""
     eps: str | None = None
     """Radius of the ball, or several with commas; by default that of the agent's training or of the paper."""
+    norm: Norm | None = None
+    """By default that of the agent's training, else linf."""
+    units: Units | None = None
+    """What eps is measured in: observations after the normaliser, or raw ones; by default as in training."""
+    radii: tuple[float, ...] | None = None
+    """For each dimension of the observation a factor of eps; 0 where the attacker cannot move it."""
     steps: int = 10_000
     """Steps of the policy's own rollouts."""
     sweeps: int = 400
@@ -48,13 +56,12 @@ def main(argv: list[str]) -> int:
             raise UserError(f"--{name} must be positive, not {getattr(options, name)}")
     if options.explorations < 0:
         raise UserError(f"--explorations must not be negative, not {options.explorations}")
-    asked = radii(options.eps)
-    if not all(eps >= 0 for eps in asked or []):
-        raise UserError("--eps must not be negative")
     agent = load(options.agent, options.env, options.normaliser)
     result = estimate(
         agent,
-        asked or [default_eps(agent)],
+        asked_threats(
+            default_threat(agent), radii(options.eps), norm=options.norm, units=options.units, radii=options.radii
+        ),
         options.steps,
         options.sweeps,
         options.explorations,

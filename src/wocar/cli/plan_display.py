@@ -25,7 +25,7 @@ def listing(plan: Plan, root: Path, jobs: int) -> str:
         state = f"done in {clock(done['seconds'])}" if done else f"about {clock(task.seconds)}"
         after = ", ".join(str(plan.tasks.index(need) + 1) for need in task.needs)
         lines.append(f"{i:4}. {task.title}  ({state}{f', after {after}' if after else ''})")
-        lines.append(f"      wocar {shlex.join(task.argv)}")
+        lines.append(f"      wocar {shlex.join(task.argv())}")
     lines.append(f"{len(plan.tasks) + 1:4}. draw  (about 10 s, after all)")
     folder = root / plan.name
     lines.append(f"      wocar report {folder} --out {folder / 'report.html'}")

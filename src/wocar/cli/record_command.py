@@ -3,21 +3,24 @@
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 import tyro
 
 from wocar.agent import Agent
-from wocar.api import default_eps, load
+from wocar.api import asked_threats, default_threat, load
 from wocar.attacks.learned import learned_attack
+from wocar.bounds.ball import Norm
 from wocar.cli.options import parse, say
 from wocar.envs.render import RenderedEnv, make_rendered
-from wocar.evaluation.recording import Moment, attack_by_name, episode
+from wocar.evaluation.attack_registry import attack_by_name
+from wocar.evaluation.recording import Moment, episode
 from wocar.evaluation.worst_case import importance
 from wocar.report.clips import FPS, bars, beside, check_target, picture_of, pixels, write_clip, write_pair
 from wocar.report.groups import method_label
 from wocar.report.labels import attack_label, eps_text, number
+from wocar.threat import Threat, Units
 from wocar.types import UserError
 
 
@@ -31,7 +34,12 @@ class RecordOptions:
     """An attack by name (`wocar audit`), or the folder of a trained attacker."""
     eps: float | None = None
     """Radius of the ball; by default that of the agent's training or of the paper."""
-    norm: Literal["linf", "l2"] = "linf"
+    norm: Norm | None = None
+    """By default that of the agent's training, else linf."""
+    units: Units | None = None
+    """What eps is measured in: observations after the normaliser, or raw ones; by default as in training."""
+    radii: tuple[float, ...] | None = None
+    """For each dimension of the observation a factor of eps; 0 where the attacker cannot move it."""
     seed: int = 1234
     steps: int = 500
     """Of the episode, at most."""
@@ -48,28 +56,28 @@ def main(argv: list[str]) -> int:
     if options.steps <= 0:
         raise UserError(f"--steps must be positive, not {options.steps}")
     agent = load(options.agent, options.env)
-    eps = default_eps(agent) if options.eps is None else options.eps
-    if not 0 <= eps < float("inf"):
-        raise UserError(f"--eps must not be negative, not {eps}")
+    (threat,) = asked_threats(
+        default_threat(agent), options.eps, norm=options.norm, units=options.units, radii=options.radii
+    )
     rendered = make_rendered(agent.spec.id, options.seed)
     if options.importance:
-        return _states(options, argv, agent, rendered, eps)
-    attack = _attack(options, agent, eps)
-    eps = eps if attack is not None else 0.0
+        return _states(options, argv, agent, rendered, threat)
+    attack = _attack(options, agent, threat)
+    threat = threat if attack is not None else threat.at(0.0)
     every = max(1, round(rendered.fps / FPS))
-    moments = episode(agent, rendered, attack, eps, options.norm, options.seed, options.steps)
+    moments = episode(agent, rendered, attack, threat, options.seed, options.steps)
     last = next(moments)
-    frames = [_drawn(last, agent, _name(options), eps)]
+    frames = [_drawn(last, agent, _name(options), threat)]
     for last in moments:
         if last.step % every == 0:
-            frames.append(_drawn(last, agent, _name(options), eps))
+            frames.append(_drawn(last, agent, _name(options), threat))
     if last.step % every:
-        frames.append(_drawn(last, agent, _name(options), eps))
+        frames.append(_drawn(last, agent, _name(options), threat))
     told = {
         "env": agent.spec.id,
         "method": method_label(str(agent.meta.get("method", options.agent.stem))),
         "attack": _name(options),
-        "eps": eps,
+        "eps": threat.eps,
         "seed": options.seed,
         "steps": last.step,
         "return": last.total,
@@ -80,10 +88,10 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def _states(options: RecordOptions, argv: list[str], agent: Agent, rendered: RenderedEnv, eps: float) -> int:
+def _states(options: RecordOptions, argv: list[str], agent: Agent, rendered: RenderedEnv, threat: Threat) -> int:
     """Both ends of w(s) among the states of one episode without attack."""
-    moments = list(episode(agent, rendered, None, 0.0, options.norm, options.seed, options.steps))
-    weights = importance(agent, eps, np.stack([moment.z for moment in moments]))
+    moments = list(episode(agent, rendered, None, threat.at(0.0), options.seed, options.steps))
+    weights = importance(agent, threat, np.stack([moment.z for moment in moments]))
     high, low = int(np.argmax(weights)), int(np.argmin(weights))
     pictures = [picture_of(moments[i].frame, moments[i].z) for i in (high, low)]
     words = [f"{name} w(s), {weights[i]:.3g}, at step {i}" for name, i in (("highest", high), ("lowest", low))]
@@ -98,25 +106,25 @@ def _states(options: RecordOptions, argv: list[str], agent: Agent, rendered: Ren
     return 0
 
 
-def _attack(options: RecordOptions, agent: Agent, eps: float) -> Any:
+def _attack(options: RecordOptions, agent: Agent, threat: Threat) -> Any:
     folder = Path(options.attack)
     if folder.is_dir():
         return learned_attack(load(folder), agent.spec)
-    return attack_by_name(options.attack, agent, eps, options.norm, options.seed)
+    return attack_by_name(options.attack, agent, threat, options.seed)
 
 
 def _name(options: RecordOptions) -> str:
     return Path(options.attack).name
 
 
-def _drawn(moment: Moment, agent: Agent, attack: str, eps: float) -> np.ndarray:
+def _drawn(moment: Moment, agent: Agent, attack: str, threat: Threat) -> np.ndarray:
     method = method_label(str(agent.meta.get("method", "agent")))
-    under = "no attack" if eps == 0 else f"{attack_label(attack)}, eps {eps_text(eps)}"
+    under = "no attack" if threat.eps == 0 else f"{attack_label(attack)}, eps {eps_text(threat.eps)}"
     lines = [f"{method} on {agent.spec.id}", under, f"step {moment.step}, return {number(moment.total)}"]
     if moment.frame is None:
-        return pixels(_picture(moment.z), _picture(moment.shown), eps, [", ".join(lines)])
-    change = (moment.shown - moment.z).ravel() / (eps or 1.0)
-    return beside(moment.frame, bars(change, moment.frame.shape[0], lines))
+        radius = float(threat.ball_for(agent).eps)
+        return pixels(_picture(moment.z), _picture(moment.shown), radius, [", ".join(lines)])
+    return beside(moment.frame, bars(moment.offset.ravel(), moment.frame.shape[0], lines))
 
 
 def _picture(z: np.ndarray) -> np.ndarray:

@@ -44,7 +44,7 @@ class ReproduceOptions:
 
 def main(argv: list[str]) -> int:
     if not argv or argv[0] in ("-h", "--help"):
-        listed = "\n".join(f"  {name:24} {text}" for name, (text, _, _) in TARGETS.items())
+        listed = "\n".join(f"  {name:24} {target.about}" for name, target in TARGETS.items())
         print(
             f"usage: wocar reproduce TARGET [options]\n\n{listed}\n\nwocar reproduce TARGET --help shows the options."
         )
@@ -75,7 +75,7 @@ def main(argv: list[str]) -> int:
 
 def _executor(options: ReproduceOptions, plan: Plan, jobs: int) -> Executor:
     if options.ray is None:
-        return LocalExecutor(options.out, jobs, plan.scale.tasks_each)
+        return LocalExecutor(options.out, jobs, plan.scale.tasks_each, task_process.__name__)
     from wocar.reproduce.ray_cluster import RayExecutor
 
     address = None if options.ray == "local" else options.ray

@@ -6,17 +6,19 @@ import time
 from pathlib import Path
 
 from wocar.agent import Agent
-from wocar.api import default_eps, load
+from wocar.api import default_threat, load
 from wocar.cli.options import parse, peek, say
+from wocar.config_base import configured
 from wocar.envs import env_spec
 from wocar.evaluation.worst_case import calibrate
 from wocar.files import write_json
 from wocar.mechanisms.policy_config import WocarConfig
-from wocar.methods.attackers import ATTACKERS, attacker_config
-from wocar.methods.presets import METHODS, default_config, make_algorithm
+from wocar.methods.attackers import attacker_config
+from wocar.methods.method import Method
+from wocar.methods.presets import default_config, make_algorithm
+from wocar.methods.registry import all_methods, find_method
 from wocar.networks import TwinCritic
 from wocar.training.adversary import train_adversary
-from wocar.training.adversary_config import ATTACKS
 from wocar.training.loop import train
 from wocar.training.ppo import PPOConfig
 from wocar.training.run_config import RunConfig
@@ -26,12 +28,13 @@ from wocar.types import UserError
 
 def main(argv: list[str]) -> int:
     if not argv or argv[0].startswith("-"):
-        listing = "\n".join(f"  {name:14} {text}" for name, text in {**METHODS, **ATTACKERS}.items())
+        listing = "\n".join(f"  {method.name:16} {method.about}" for method in all_methods())
         print(f"usage: wocar train METHOD [options]\n\n{listing}\n\nwocar train METHOD --help shows its options.")
         return 0 if argv else 2
-    method, options = argv[0], argv[1:]
-    about = {**METHODS, **ATTACKERS}.get(method, "")
-    config: RunConfig = parse(RunConfig, options, f"train {method}", about, default=_default(method, options))
+    method, options = find_method(argv[0]), argv[1:]
+    config: RunConfig = parse(
+        RunConfig, options, f"train {method.name}", method.about, default=_default(method, options)
+    )
     start = time.monotonic()
     config.check()
     spec = env_spec(config.env)
@@ -50,37 +53,39 @@ def main(argv: list[str]) -> int:
 
 def _calibrate(agent: Agent, config: RunConfig, robust: WocarConfig) -> None:
     """What the worst critic predicts, beside what an attacker who plays its worst actions achieves."""
-    eps, scale = robust.eps, agent.meta["reward_std"]
+    scale, threat = agent.meta["reward_std"], robust.threat
     critic = agent.critics["worst"]
     if "worst-twin" in agent.critics:
         critic = TwinCritic(critic, agent.critics["worst-twin"])
-    check = calibrate(agent, critic, eps, scale, config.seed, robust)
-    write_json(config.out / "calibration.json", {"eps": eps, "ratio": check.ratio, **check._asdict()})
+    check = calibrate(agent, critic, threat, scale, config.seed, robust)
+    write_json(
+        config.out / "calibration.json",
+        {"eps": threat.eps, "threat": threat.to_json(), "ratio": check.ratio, **check._asdict()},
+    )
     say(
         f"the worst critic predicts a discounted return of {check.estimate:.1f}; "
         f"an attacker who replaces actions inside the sets achieves {check.achieved:.1f}"
     )
 
 
-def _default(method: str, options: list[str]) -> RunConfig:
+def _default(method: Method, options: list[str]) -> RunConfig:
     """The preset of the task or victim asked for; for --resume, the configuration in the folder."""
     env, victim = peek(options, "--env", RunConfig.env), peek(options, "--victim", "")
-    task = Path(victim).name if method in ATTACKERS else env.replace("/", "-")
-    out = Path(peek(options, "--out", f"runs/{method}-{task}-seed{peek(options, '--seed', '0')}"))
+    task = Path(victim).name if method.attack else env.replace("/", "-")
+    out = Path(peek(options, "--out", f"runs/{method.name}-{task}-seed{peek(options, '--seed', '0')}"))
     if "--resume" in options and (out / "run.json").exists():
         stored = load_config(out)
-        if stored.method != method:
-            raise UserError(f"{out} holds a run of {stored.method}, not of {method}")
+        if stored.method != method.name:
+            raise UserError(f"{out} holds a run of {stored.method}, not of {method.name}")
         return stored
-    if method not in ATTACKERS:
-        config = default_config(method, env, peek(options, "--preset", "paper"))
+    if method.attack is None:
+        config = default_config(method.name, env, peek(options, "--preset", "paper"))
     elif victim:
         agent = load(Path(victim))
-        config = attacker_config(method, agent, Path(victim), default_eps(agent))
+        config = attacker_config(method.name, agent, Path(victim), default_threat(agent))
     elif {"-h", "--help"} & set(options):
-        config = RunConfig(
-            method, algorithm=PPOConfig(normalise_obs=False), attack=ATTACKS[method](Path("AGENT"), eps=0.1)
-        )
+        attack = configured(method.attack, victim=Path("AGENT"), eps=0.1)
+        config = RunConfig(method.name, algorithm=PPOConfig(normalise_obs=False), attack=attack)
     else:
-        raise UserError(f"{method} attacks an agent: name its folder with --victim")
+        raise UserError(f"{method.name} attacks an agent: name its folder with --victim")
     return dataclasses.replace(config, out=out)

@@ -1,16 +1,17 @@
 """`AttackedObservation`: any attack on any Gymnasium environment, for loops that are not ours."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from wocar.agent import Agent
 from wocar.attacks import Perturbation
-from wocar.bounds import Ball
+from wocar.bounds.ball import Norm
 from wocar.envs.shown_observation import ShownObservation
-from wocar.evaluation.attack_registry import AttackContext, kind_of
-from wocar.networks import Normaliser, PixelNormaliser, RunningNormaliser
+from wocar.evaluation.attack_registry import attack_by_name
+from wocar.networks import Normaliser
+from wocar.networks.normaliser import affine
+from wocar.threat import Threat
 from wocar.types import UserError
 
 
@@ -23,13 +24,18 @@ class AttackedObservation(ShownObservation):
     what it is shown.
     """
 
-    def __init__(self, env: Any, victim: Agent, attack: Any, eps: float, seed: int = 0, norm: Any = "linf") -> None:
+    def __init__(
+        self, env: Any, victim: Agent, attack: Any, threat: Threat | float, seed: int = 0, norm: Norm = "linf"
+    ) -> None:
+        """`threat` may be its radius alone, in the norm given."""
         if env.observation_space.shape != victim.spec.obs_shape:
             shapes = f"{env.observation_space.shape}, the victim takes {victim.spec.obs_shape}"
             raise UserError(f"the environment shows observations of shape {shapes}")
-        limits = victim.normaliser.limits
-        ball = Ball.within(limits, eps, norm)
-        self.victim, self.perturb = victim, Perturbation(_made(attack, victim, norm, seed), ball, seed)
+        limits, threat = victim.normaliser.limits, threat if isinstance(threat, Threat) else Threat(threat, norm)
+        made = attack_by_name(attack, victim, threat, seed) if isinstance(attack, str) else attack
+        if made is None:
+            raise UserError(f"{attack} does not apply: it does not change observations")
+        self.victim, self.perturb = victim, Perturbation(made, threat.ball_for(victim), seed)
         _, scale = affine(victim.normaliser)
         low, high = (0.0, float(np.max(scale))) if limits else (-np.inf, np.inf)
         super().__init__(env, self.shown, low, high)
@@ -51,25 +57,3 @@ def raw(normaliser: Normaliser, observation: np.ndarray, z: np.ndarray, attacked
     observation, z, attacked = (np.asarray(x, np.float64) for x in (observation, z, attacked))
     clipped = np.abs(z) >= getattr(normaliser, "clip", np.inf)
     return np.where(clipped, mean + attacked * scale, observation + (attacked - z) * scale)
-
-
-def affine(normaliser: Normaliser) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and scale of z = (o - mean) / scale, before the clip."""
-    if isinstance(normaliser, PixelNormaliser):
-        return np.zeros(()), np.asarray(normaliser.brightest, np.float64)
-    if isinstance(normaliser, RunningNormaliser):
-        return normaliser.mean, normaliser.std + 1e-8
-    return normaliser.mean, normaliser.scale
-
-
-def _made(attack: Any, victim: Agent, norm: Any, seed: int) -> Any:
-    if not isinstance(attack, str):
-        return attack
-    try:
-        kind = kind_of(attack)
-    except KeyError:
-        raise UserError(f"unknown attack {attack!r}") from None
-    reason = kind.lacking(AttackContext(victim, norm, seed))
-    if reason or kind.on_actions or kind.family == "natural":
-        raise UserError(f"{attack} does not apply: {reason or 'it does not change observations'}")
-    return kind.make(AttackContext(victim, norm, seed), 0.0, Path(), {}).attack

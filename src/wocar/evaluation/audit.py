@@ -12,11 +12,13 @@ from wocar import __version__
 from wocar.agent import Agent
 from wocar.envs import env_spec
 from wocar.envs.time_limit import with_time_limit, without_time_limit
-from wocar.evaluation.attack_registry import GREEDY_WORST_CASE, AttackContext, TrainAttacker, Trained, kind_of
+from wocar.evaluation.attack_context import AttackContext, TrainAttacker, Trained
+from wocar.evaluation.attack_registry import GREEDY_WORST_CASE, kind_of
 from wocar.evaluation.audit_cell import AuditCell, run_cell
 from wocar.evaluation.audit_file import AuditFolder, agent_digest
 from wocar.evaluation.flags import distinct, flags_of
 from wocar.evaluation.suites import AttackSettings, AuditPlan, suite_digest
+from wocar.threat import Threat
 from wocar.types import UserError
 
 
@@ -50,7 +52,7 @@ def audit(
     `train` trains learned attackers; `given` are trained ones, by the hash in the plan's settings of `trained:NAME`.
     """
     plan.check()
-    context = AttackContext(_moved(agent, plan), plan.norm, plan.seed, train, given)
+    context = AttackContext(_moved(agent, plan), plan.seed, train, given)
     return _Audit(agent_digest(agent), context, plan, folder, watch or AuditObserver()).result(training_return)
 
 
@@ -64,21 +66,24 @@ class _Audit:
         self.grids = {name: grid for name, grid in plan.attacks.items() if name not in self.skipped}
         if not self.grids:
             raise UserError(f"no attack of the suite applies: {'; '.join(self.skipped.values())}")
-        self.certifying = _certifiable(self.agent) and any(not kind_of(n).on_actions for n in self.grids if n != "none")
+        self.certifying = _certifiable(self.agent) and any(
+            kind_of(n).on == "observation" for n in self.grids if n != "none"
+        )
         self.selecting = sum(map(len, self.grids.values())) > 1
 
     def result(self, training_return: float | None) -> dict[str, Any]:
         plan = self.plan
         tried = sum(map(len, self.grids.values())) * plan.select_episodes if self.selecting else 0
-        self.watch.start(len(plan.eps) * (tried + (len(self.grids) + self.certifying) * plan.episodes))
-        curve = [self._radius(eps) for eps in plan.eps]
+        self.watch.start(len(plan.threats) * (tried + (len(self.grids) + self.certifying) * plan.episodes))
+        curve = [self._radius(threat) for threat in plan.threats]
         flags = (flag for point in curve for flag in flags_of(point["attacks"], point["worst"], training_return))
         return {
             "env": plan.env or without_time_limit(self.agent.spec.id)[0],
             "meta": self.agent.meta,
             "agent_sha256": self.digest,
             "suite": _suite(plan),
-            "norm": plan.norm,
+            "norm": plan.threats[0].norm,
+            "threat": plan.threats[0].to_json(),
             "seeds": {"report": plan.seed, "select": plan.select_seed, "attackers": plan.seed},
             "attacks": curve[0]["attacks"],
             "worst": curve[0]["worst"],
@@ -90,36 +95,37 @@ class _Audit:
 
     def _skipped(self) -> dict[str, str]:
         """Attacks of the suite that do not apply to this agent; asked for by name, they are a mistake."""
-        reasons = {name: kind_of(name).lacking(self.context) for name in self.plan.attacks}
+        reasons = {name: kind_of(name).lacking(self.context, self.plan.threats[0]) for name in self.plan.attacks}
         skipped = {name: reason for name, reason in reasons.items() if reason}
         if skipped and self.plan.suite is None:
             name, reason = next(iter(skipped.items()))
             raise UserError(f"{name} does not apply: {reason}")
         return skipped
 
-    def _radius(self, eps: float) -> dict[str, Any]:
+    def _radius(self, threat: Threat) -> dict[str, Any]:
         rows: dict[str, dict[str, Any]] = {}
         for name, grid in self.grids.items():
-            rows[name] = self._row(name, grid, 0.0 if name == "none" else eps, rows)
+            rows[name] = self._row(name, grid, threat, rows)
             self.watch.row(name, rows[name])
         worst = min(rows, key=lambda name: rows[name].get("select", rows[name])["mean"])
-        point: dict[str, Any] = {"eps": eps, "worst": worst, "attacks": rows}
+        point: dict[str, Any] = {"eps": threat.eps, "worst": worst, "attacks": rows}
         if self.certifying:
-            point["certified"] = self._certified(eps)
+            point["certified"] = self._certified(threat)
             self.watch.row("gwc", point["certified"])
         return point
 
-    def _certified(self, eps: float) -> dict[str, Any]:
+    def _certified(self, threat: Threat) -> dict[str, Any]:
         """The greedy worst case by bounds, on the episodes of the report."""
         plan, kind = self.plan, GREEDY_WORST_CASE
-        cell = AuditCell("gwc", kind, {}, eps, plan.norm, plan.episodes, plan.seed)
+        cell = AuditCell("gwc", kind, {}, threat, plan.episodes, plan.seed)
         return self._cell(cell, "bounding", {}, 0) | {"family": kind.family}
 
     def _row(
-        self, name: str, grid: list[AttackSettings], eps: float, rows: dict[str, dict[str, Any]]
+        self, name: str, grid: list[AttackSettings], asked: Threat, rows: dict[str, dict[str, Any]]
     ) -> dict[str, Any]:
         """The attack's worst setting by selection, on fresh episodes."""
         plan, kind = self.plan, kind_of(name)
+        threat = kind.threat(asked)
         taken_over = rows[kind.after]["parameters"] if kind.after in rows else {}
         grid = [{**taken_over, **settings} for settings in grid]
         made: dict[int, Trained] = {}
@@ -127,12 +133,12 @@ class _Audit:
         tried: list[dict[str, Any]] = []
         if self.selecting:
             for k, settings in enumerate(grid):
-                cell = AuditCell(name, kind, settings, eps, plan.norm, plan.select_episodes, plan.select_seed)
+                cell = AuditCell(name, kind, settings, threat, plan.select_episodes, plan.select_seed)
                 tried.append(self._cell(cell, f"selecting {k + 1}/{len(grid)}", made, k))
                 chosen = min(range(k + 1), key=lambda i: tried[i]["mean"])
                 made = {i: attack for i, attack in made.items() if i == chosen}
             select = {key: tried[chosen][key] for key in ("mean", "std", "episodes", "seed")}
-        cell = AuditCell(name, kind, grid[chosen], eps, plan.norm, plan.episodes, plan.seed)
+        cell = AuditCell(name, kind, grid[chosen], threat, plan.episodes, plan.seed)
         row = self._cell(cell, "reporting", made, chosen) | {"family": kind.family, "parameters": grid[chosen]}
         if select:
             row["select"] = select
@@ -142,7 +148,7 @@ class _Audit:
 
     def _cell(self, cell: AuditCell, words: str, made: dict[int, Trained], at: int) -> dict[str, Any]:
         """The cell from the folder, or run and kept there. An attack once made is in `made`."""
-        attack = {"attack": cell.name, "settings": cell.settings, "eps": cell.eps, "norm": cell.norm}
+        attack = {"attack": cell.name, "settings": cell.settings, **_key(cell.threat)}
         common = {"wocar": __version__, "agent": self.digest, "env": self.agent.spec.id, "seed": self.plan.seed}
         key = {**common, **attack, "episodes": cell.episodes, "episode_seed": cell.seed}
         found = self.folder.read(key)
@@ -150,12 +156,21 @@ class _Audit:
             self.watch.episodes(cell.episodes, kept=True)
             return found
         if at not in made:
-            self.watch.stage(cell.name, cell.eps, "training" if cell.kind.wants == "trainer" else "preparing")
-            made[at] = cell.kind.make(self.context, cell.eps, self.folder.folder({**common, **attack}), cell.settings)
-        self.watch.stage(cell.name, cell.eps, words)
+            self.watch.stage(cell.name, cell.threat.eps, "training" if cell.kind.needs == "trainer" else "preparing")
+            made[at] = cell.kind.made(
+                self.context, cell.threat, self.folder.folder({**common, **attack}), cell.settings
+            )
+        self.watch.stage(cell.name, cell.threat.eps, words)
         result = run_cell(self.agent, cell, made[at], self.watch.episodes)
         self.folder.write(key, result)
         return result
+
+
+def _key(threat: Threat) -> dict[str, Any]:
+    """What of a threat tells cells apart; an attack's name says what it moves."""
+    data = threat.to_json()
+    usual = {"on": threat.on, "units": "normalised", "radii": None}
+    return {name: value for name, value in data.items() if name not in usual or value != usual[name]}
 
 
 def _moved(agent: Agent, plan: AuditPlan) -> Agent:

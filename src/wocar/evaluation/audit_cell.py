@@ -8,13 +8,13 @@ import numpy as np
 
 from wocar.agent import Agent
 from wocar.attacks import Disturbance, Perturbation, zero_gradient_share
-from wocar.bounds import Ball
-from wocar.bounds.ball import Norm
 from wocar.envs.time_limit import without_time_limit
-from wocar.evaluation.attack_registry import AttackKind, Trained
+from wocar.evaluation.attack_context import Trained
+from wocar.evaluation.attack_registry import AttackKind
 from wocar.evaluation.certified import GreedyWorstCase
 from wocar.evaluation.episodes import run_episodes
 from wocar.evaluation.statistics import summarise
+from wocar.threat import Threat
 
 N_ENVS = 25
 """Environments stepped together: the usual 50 episodes are two rounds of them."""
@@ -26,8 +26,7 @@ class AuditCell(NamedTuple):
     name: str
     kind: AttackKind
     settings: dict[str, Any]
-    eps: float
-    norm: Norm
+    threat: Threat
     episodes: int
     seed: int
 
@@ -36,13 +35,12 @@ def run_cell(agent: Agent, cell: AuditCell, made: Trained, on_episodes: Callable
     """Raw returns of the agent under the attack, and what the flags want to know."""
     perturb: ProbedPerturbation | None = None
     disturb: Any = None
-    ball = Ball.within(agent.normaliser.limits, cell.eps, cell.norm)
     if cell.kind.family == "bound":
-        disturb = GreedyWorstCase(ball)
-    elif cell.kind.on_actions:
-        disturb = Disturbance(made.attack, cell.eps, agent.spec.actions, cell.seed)
+        disturb = GreedyWorstCase(cell.threat.ball_for(agent))
+    elif cell.kind.on == "action":
+        disturb = Disturbance(made.attack, cell.threat.eps, agent.spec.actions, cell.seed)
     elif made.attack is not None:
-        perturb = ProbedPerturbation(Perturbation(made.attack, ball, cell.seed))
+        perturb = ProbedPerturbation(Perturbation(made.attack, cell.threat.ball_for(agent), cell.seed))
     done = run_episodes(
         agent, cell.episodes, cell.seed, n_envs=N_ENVS, perturb=perturb, disturb=disturb, on_episodes=on_episodes
     )
@@ -55,7 +53,7 @@ def run_cell(agent: Agent, cell: AuditCell, made: Trained, on_episodes: Callable
         "mean_length": float(done.lengths.mean()),
         "mean_discounted": float(done.discounted.mean()),
         "seed": cell.seed,
-        "eps": cell.eps,
+        "eps": cell.threat.eps,
         "eps_units": units(agent, cell),
         "settings": words(made.attack, cell.settings),
         "budget_used": perturb.attack.used if perturb else getattr(disturb, "used", None),
@@ -96,14 +94,15 @@ class ProbedPerturbation:
 
 def units(agent: Agent, cell: AuditCell) -> str:
     """What eps is measured in."""
-    norm = {"linf": "l_inf", "l2": "l_2"}[cell.norm]
-    if cell.kind.on_actions:
+    norm = {"linf": "l_inf", "l2": "l_2"}[cell.threat.norm]
+    if cell.kind.on == "action":
         return "probability that an action is replaced" if agent.spec.actions.discrete else "l_inf, units of actions"
+    where = "" if cell.threat.radii is None else ", times a factor for each dimension"
     if agent.normaliser.limits:
-        return f"{norm}, brightness from 0 to 1"
-    if getattr(agent.normaliser, "count", 1) == 0:
-        return f"{norm}, units of the observation"
-    return f"{norm}, standard deviations of each observation (after the normaliser)"
+        return f"{norm}, brightness from 0 to {'255' if cell.threat.units == 'raw' else '1'}{where}"
+    if cell.threat.units == "raw" or getattr(agent.normaliser, "count", 1) == 0:
+        return f"{norm}, units of the observation{where}"
+    return f"{norm}, standard deviations of each observation (after the normaliser){where}"
 
 
 def words(attack: Any, settings: dict[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """`wocar estimate`: natural value, worst-attack value and the gap between them, without an attacker."""
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from wocar.agent import Agent
@@ -9,6 +9,7 @@ from wocar.bounds import BoundMethod
 from wocar.evaluation.episodes import run_episodes
 from wocar.evaluation.worst_case import calibrate, starting_states, worst_case
 from wocar.evaluation.worst_critic import FIT, GAMMA, collect_rollout, fit_worst_value, return_scale
+from wocar.threat import Threat
 from wocar.types import UserError
 
 NATURAL_EXPLORATIONS = 3
@@ -17,7 +18,7 @@ NATURAL_EXPLORATIONS = 3
 
 def estimate(
     agent: Agent,
-    radii: list[float],
+    threats: Sequence[Threat],
     steps: int,
     sweeps: int,
     explorations: int,
@@ -39,14 +40,14 @@ def estimate(
     config = dataclasses.replace(FIT, bounds=bounds)
     starts = starting_states(agent, seed, episodes)
     rows: list[dict[str, Any]] = []
-    for eps in [0.0, *radii]:
-        times = explorations if eps else min(explorations, NATURAL_EXPLORATIONS)
-        critic = fit_worst_value(agent, eps, rollout, scale, sweeps, seed, config, explorations=times).target
-        found = worst_case(agent, critic, eps, config)(starts)
-        check = calibrate(agent, critic, eps, scale, seed, config)
+    for threat in [threats[0].at(0.0), *threats]:
+        times = explorations if threat.eps else min(explorations, NATURAL_EXPLORATIONS)
+        critic = fit_worst_value(agent, threat, rollout, scale, sweeps, seed, config, explorations=times).target
+        found = worst_case(agent, critic, threat, config)(starts)
+        check = calibrate(agent, critic, threat, scale, seed, config)
         rows.append(
             {
-                "eps": eps,
+                "eps": threat.eps,
                 "value": float(found.value.mean() * scale),
                 "set_size": float(found.size.mean()),
                 "relaxed_attack": {"estimate": check.estimate, "achieved": check.achieved, "ratio": check.ratio},
@@ -54,7 +55,7 @@ def estimate(
             }
         )
         if on_radius:
-            on_radius(eps)
+            on_radius(threat.eps)
     natural = rows[0]["value"]
     for row in rows:
         row["gap"] = natural - row["value"]
@@ -63,6 +64,7 @@ def estimate(
         "env": agent.spec.id,
         "meta": agent.meta,
         "gamma": GAMMA,
+        "threat": threats[0].to_json(),
         "units": "discounted return from the starting states, raw reward",
         "steps": int(rollout.rewards.size),
         "sweeps": sweeps,

@@ -9,16 +9,16 @@ import numpy as np
 from wocar.agent import Agent
 from wocar.attacks.guided import Examples, lesson
 from wocar.attacks.learned import Actor
-from wocar.bounds import Ball
 from wocar.evaluation.worst_critic import FIT, explore
 from wocar.mechanisms.worst_value import WorstCritic
+from wocar.threat import Threat
 
 STATES, CHUNK = 32_768, 2048
 
 
-def examples(victim: Agent, critic: Any, ball: Ball, actor: Actor, seed: int) -> Examples:
+def examples(victim: Agent, critic: Any, threat: Threat, actor: Actor, seed: int) -> Examples:
     """How an adversary pushes the victim where the critic's value falls, at the states this leads to."""
-    found = explore(victim, WorstCritic(critic, critic, ()), float(ball.eps), STATES, seed, FIT)
+    found, ball = explore(victim, WorstCritic(critic, critic, ()), threat, STATES, seed, FIT), threat.ball_for(victim)
     obs = np.asarray(found.obs).reshape(-1, *victim.spec.obs_shape)
     look = eqx.filter_jit(lesson(actor, critic))
     parts = np.split(obs[: len(obs) // CHUNK * CHUNK], len(obs) // CHUNK)

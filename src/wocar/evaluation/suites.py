@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from wocar.bounds.ball import Norm
-from wocar.evaluation.attack_registry import KINDS
+from wocar.evaluation.attack_registry import attack_names, kind_of, resolve
+from wocar.threat import Threat
 from wocar.types import UserError
 
 AttackSettings = dict[str, Any]
 Attacks = dict[str, list[AttackSettings]]
 
-ALIASES = {"natural": "none", "mad": "maxdiff", "rs": "robust-sarsa"}
 EPISODES, SELECT_EPISODES = 50, 25
 BUDGET_STEPS = 500_000
 """Environment steps that train one learned attacker."""
@@ -99,8 +98,8 @@ class AuditPlan:
     """What an audit will do: which attacks with which settings, how far, on how many episodes of which seeds."""
 
     attacks: Attacks
-    eps: tuple[float, ...]
-    norm: Norm = "linf"
+    threats: tuple[Threat, ...]
+    """One, or several that differ in their radius: a curve."""
     episodes: int = EPISODES
     select_episodes: int = SELECT_EPISODES
     seed: int = 1234
@@ -127,15 +126,15 @@ class AuditPlan:
                 raise UserError(f"--{name.replace('_', '-')} must be positive, not {getattr(self, name)}")
         if not 0 <= self.seed < 2**31 - 500_000:
             raise UserError(f"--seed must not be negative or above 2 billion, not {self.seed}")
-        if not self.eps or not all(0 <= eps < float("inf") for eps in self.eps):
-            raise UserError("--eps must be a number, or several with commas, and not negative")
-        if len(set(self.eps)) < len(self.eps):
+        if not self.threats:
+            raise UserError("--eps must be a number, or several with commas")
+        if len({threat.eps for threat in self.threats}) < len(self.threats):
             raise UserError("--eps names a radius twice")
-        if self.norm not in ("linf", "l2"):
-            raise UserError(f"unknown norm {self.norm!r}; norms: linf, l2")
+        if len({threat.at(0.0) for threat in self.threats}) > 1:
+            raise UserError("the threats of one audit may differ in their radius only")
 
 
-def suite_plan(name: str, eps: tuple[float, ...], budget_steps: int | None = None, **numbers: Any) -> AuditPlan:
+def suite_plan(name: str, threats: tuple[Threat, ...], budget_steps: int | None = None, **numbers: Any) -> AuditPlan:
     """The plan of a suite; what departs from it is recorded. `numbers` that are None are the suite's own."""
     if name not in SUITES:
         raise UserError(f"unknown suite {name!r}; suites: {', '.join(SUITES)}")
@@ -147,20 +146,18 @@ def suite_plan(name: str, eps: tuple[float, ...], budget_steps: int | None = Non
     attacks = with_budget(suite["attacks"], budget_steps)
     if attacks != suite["attacks"]:
         changes.append(f"budget_steps {budget_steps} (suite: {BUDGET_STEPS})")
-    return AuditPlan(attacks, eps, suite=name, changes=tuple(sorted(changes)), **settings)
+    return AuditPlan(attacks, threats, suite=name, changes=tuple(sorted(changes)), **settings)
 
 
-def attack_plan(names: list[str], eps: tuple[float, ...], budget_steps: int | None = None, **numbers: Any) -> AuditPlan:
+def attack_plan(
+    names: list[str], threats: tuple[Threat, ...], budget_steps: int | None = None, **numbers: Any
+) -> AuditPlan:
     """The plan of attacks asked for by name, each with its usual settings."""
-    names = [ALIASES.get(name, name) for name in names]
     if not names:
-        raise UserError(f"no attack named; attacks: {', '.join(KINDS)}")
-    for name in names:
-        if name not in KINDS:
-            raise UserError(f"unknown attack {name!r}; attacks: {', '.join(KINDS)}")
-    attacks = with_budget({name: [{}] for name in names}, budget_steps)
+        raise UserError(f"no attack named; attacks: {', '.join(attack_names())}")
+    attacks = with_budget({resolve(name): [{}] for name in names}, budget_steps)
     given = {key: value for key, value in numbers.items() if value is not None}
-    return AuditPlan(attacks, eps, select_episodes=min(SELECT_EPISODES, given.get("episodes", EPISODES)), **given)
+    return AuditPlan(attacks, threats, select_episodes=min(SELECT_EPISODES, given.get("episodes", EPISODES)), **given)
 
 
 def with_budget(attacks: Attacks, steps: int | None) -> Attacks:
@@ -169,7 +166,7 @@ def with_budget(attacks: Attacks, steps: int | None) -> Attacks:
         return attacks
     if steps <= 0:
         raise UserError(f"--budget-steps must be positive, not {steps}")
-    learned = {name for name in attacks if KINDS[name].family == "learned"}
+    learned = {name for name in attacks if kind_of(name).family == "learned"}
     return {
         name: [{**settings, "steps": steps} if name in learned else settings for settings in grid]
         for name, grid in attacks.items()

@@ -9,13 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from wocar.agent import Agent
-from wocar.bounds import Ball
 from wocar.envs import make_env
 from wocar.evaluation.episodes import EVALUATION_STREAM
-from wocar.evaluation.worst_critic import FIT, GAMMA
+from wocar.evaluation.worst_critic import FIT, GAMMA, reachable
 from wocar.mechanisms.policy_config import WocarConfig
-from wocar.mechanisms.worst_set import SetMinimum, set_minimum
+from wocar.mechanisms.worst_set import SetMinimum, minimum_over
 from wocar.mechanisms.worst_value import WorstCritic
+from wocar.threat import Threat
 from wocar.types import UserError
 
 
@@ -36,13 +36,15 @@ class Calibration(NamedTuple):
         return self.estimate / self.achieved if self.achieved else float("nan")
 
 
-def worst_case(agent: Agent, critic: Any, eps: float, config: WocarConfig = FIT) -> Callable[[np.ndarray], SetMinimum]:
+def worst_case(
+    agent: Agent, critic: Any, threat: Threat, config: WocarConfig = FIT
+) -> Callable[[np.ndarray], SetMinimum]:
     """The critic's minimum over the actions an attacker can cause, at normalised observations."""
-    frozen = WorstCritic(critic, critic, ())
+    frozen, within_reach = WorstCritic(critic, critic, ()), reachable(agent, threat, config)
 
     @eqx.filter_jit
     def minimum(policy: Any, frozen: WorstCritic, obs: jax.Array) -> SetMinimum:
-        return set_minimum(policy, frozen, obs, Ball(eps), config, agent.spec.actions)
+        return minimum_over(within_reach(policy, obs), frozen, obs, config.search_steps)
 
     return lambda z: jax.device_get(minimum(agent.policy, frozen, jnp.asarray(z)))
 
@@ -55,14 +57,14 @@ def starting_states(agent: Agent, seed: int, episodes: int) -> np.ndarray:
     return agent.normaliser(obs)
 
 
-def importance(agent: Agent, eps: float, z: np.ndarray) -> np.ndarray:
+def importance(agent: Agent, threat: Threat, z: np.ndarray) -> np.ndarray:
     """w(s), the state importance, at normalised observations in units of return: what an attacker could cost there.
 
     V(s) less the worst critic's minimum over the actions within reach; of a greedy Q policy max Q - min Q. (N,)
     """
     obs = jnp.asarray(z)
     if "worst" in agent.critics:
-        worst = worst_case(agent, agent.critics["worst"], eps)(z).value
+        worst = worst_case(agent, agent.critics["worst"], threat)(z).value
         return np.maximum(np.asarray(agent.critics["value"](obs)) - worst, 0.0) * agent.meta.get("reward_std", 1.0)
     if agent.spec.actions.discrete and "value" not in agent.critics:
         q = np.asarray(agent.policy.head(obs))
@@ -73,7 +75,7 @@ def importance(agent: Agent, eps: float, z: np.ndarray) -> np.ndarray:
 def calibrate(
     agent: Agent,
     critic: Any,
-    eps: float,
+    threat: Threat,
     scale: float,
     seed: int,
     config: WocarConfig = FIT,
@@ -85,7 +87,7 @@ def calibrate(
     out, since their future is cut off.
     """
     env = make_env(agent.spec.id, episodes, seed, stream=EVALUATION_STREAM)
-    look = worst_case(agent, critic, eps, config)
+    look = worst_case(agent, critic, threat, config)
     obs, alive = env.reset(), np.ones(episodes, bool)
     truncated = np.zeros(episodes, bool)
     rewards, values, drops, live = [], [], [], []

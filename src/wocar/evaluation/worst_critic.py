@@ -5,6 +5,8 @@ where the next attack still has everything to take, so it predicts that loss at 
 in the environment a few times, replacing actions inside the sets, and learns from what happens.
 """
 
+import dataclasses
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -13,13 +15,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from wocar.agent import Agent
-from wocar.bounds import Ball
 from wocar.envs import make_env
 from wocar.mechanisms.policy_config import WocarConfig
 from wocar.mechanisms.worst_set import ActionSet, action_set, minimum_over
 from wocar.mechanisms.worst_value import WorstCritic, fit_worst_critic, worst_attack_backup
 from wocar.networks import DiscreteCritic, DuelingActionCritic, TwinCritic
 from wocar.rollout import Collector, running_returns
+from wocar.threat import Threat
 from wocar.types import Array, Transitions
 
 GAMMA = 0.99
@@ -45,7 +47,7 @@ class Lessons(NamedTuple):
 
 def fit_worst_value(
     agent: Agent,
-    eps: float,
+    threat: Threat,
     rollout: Transitions,
     scale: float,
     sweeps: int,
@@ -55,7 +57,7 @@ def fit_worst_value(
     explorations: int = 0,
     exploration_steps: int = 16_384,
 ) -> WorstCritic:
-    """The worst critic of the agent's deterministic policy at a constant radius, in rewards divided by `scale`.
+    """The worst critic of the agent's deterministic policy under a threat, in rewards divided by `scale`.
 
     Each sweep backs up a sample of the transitions: some multiples of 1 / (1 - gamma) of them are needed. After each
     exploration the critic is fitted again, to all that was seen.
@@ -64,11 +66,11 @@ def fit_worst_value(
     kind: Any = DiscreteCritic if spec.actions.discrete else DuelingActionCritic
     twins = (kind.create(spec.obs_shape[0], spec.actions.size, k) for k in jax.random.split(key))
     critic = WorstCritic.create(TwinCritic(*twins))
-    lessons = make_lessons(agent, rollout, eps, scale, config)
+    lessons = make_lessons(agent, rollout, threat, scale, config)
     critic = sweep(critic, lessons, key, sweeps, config, gamma)
     for k in range(explorations):
-        found = explore(agent, critic, eps, exploration_steps, seed + k, config)
-        more = make_lessons(agent, found, eps, scale, config)
+        found = explore(agent, critic, threat, exploration_steps, seed + k, config)
+        more = make_lessons(agent, found, threat, scale, config)
         lessons = jax.tree.map(lambda *x: jnp.concatenate(x), lessons, more)
         critic = sweep(critic, lessons, jax.random.fold_in(key, k), sweeps, config, gamma)
     return critic
@@ -86,19 +88,23 @@ def return_scale(rollout: Transitions) -> float:
     return float(np.std(sums)) or 1.0
 
 
-def explore(agent: Agent, critic: WorstCritic, eps: float, steps: int, seed: int, config: WocarConfig) -> Transitions:
-    """Transitions under an attacker who replaces actions inside the sets, often by what the critic holds for worst."""
-    return _collect(agent, _Explorer(agent, critic, eps, config), steps, seed, EXPLORATION_STREAM)
+def explore(
+    agent: Agent, critic: WorstCritic, threat: Threat, steps: int, seed: int, config: WocarConfig
+) -> Transitions:
+    """Transitions under an attacker who replaces actions inside the sets, often by the critic's worst one."""
+    return _collect(agent, _Explorer(agent, critic, threat, config), steps, seed, EXPLORATION_STREAM)
 
 
-def make_lessons(agent: Agent, rollout: Transitions, eps: float, scale: float, config: WocarConfig) -> Lessons:
+def reachable(agent: Agent, threat: Threat, config: WocarConfig) -> Callable[[Any, Array], ActionSet]:
+    """The sets of actions that an attacker of this threat can cause: policy and normalised observations to them."""
+    ball, settings = threat.ball_for(agent), dataclasses.replace(config, threat=threat)
+    return lambda policy, z: action_set(policy, z, ball, settings, agent.spec.actions)
+
+
+def make_lessons(agent: Agent, rollout: Transitions, threat: Threat, scale: float, config: WocarConfig) -> Lessons:
     """Rollouts (n, T, ...) flattened, with the sets of actions at s'; the policy is fixed, so once is enough."""
     obs, actions, rewards, next_obs, terminated = (x.reshape(-1, *x.shape[2:]) for x in map(np.asarray, rollout[:5]))
-
-    @eqx.filter_jit
-    def sets(policy: Any, z: jax.Array) -> ActionSet:
-        return action_set(policy, z, Ball(eps), config, agent.spec.actions)
-
+    sets = eqx.filter_jit(reachable(agent, threat, config))
     whole = np.concatenate([next_obs, np.repeat(next_obs[-1:], -len(next_obs) % CHUNK, axis=0)])
     found = [sets(agent.policy, jnp.asarray(part)) for part in np.split(whole, len(whole) // CHUNK)]
     joined = jax.tree.map(lambda *x: jnp.concatenate(x)[: len(next_obs)], *found)
@@ -130,13 +136,14 @@ def sweep(
 class _Explorer:
     """Acts in an agent's place: inside the sets, wherever the critic may be wrong."""
 
-    def __init__(self, agent: Agent, critic: WorstCritic, eps: float, config: WocarConfig) -> None:
+    def __init__(self, agent: Agent, critic: WorstCritic, threat: Threat, config: WocarConfig) -> None:
         self.normaliser, self.start = agent.normaliser, agent.start
         self._policy, self._critic = agent.policy, critic
+        within_reach = reachable(agent, threat, config)
 
         @eqx.filter_jit
         def look(policy: Any, critic: WorstCritic, z: jax.Array) -> tuple[ActionSet, jax.Array]:
-            sets = action_set(policy, z, Ball(eps), config, agent.spec.actions)
+            sets = within_reach(policy, z)
             return sets, minimum_over(sets, critic, z, config.search_steps).worst
 
         self._look = look

@@ -3,13 +3,13 @@
 from pathlib import Path
 
 from wocar.agent import Agent
-from wocar.interop.model_files import LoadedFile, load_published
+from wocar.interop.model_files import LoadedFile, file_family, load_published
 from wocar.interop.restricted import one_line_refusal
 from wocar.interop.sb3 import is_sb3, load_sb3
 from wocar.interop.torch_files import read_file
 from wocar.types import UserError
 
-__all__ = ["LoadedFile", "load", "load_all"]
+__all__ = ["LoadedFile", "file_family", "load", "load_all"]
 
 
 def load_all(path: Path | str, env: str | None = None, normaliser: Path | None = None) -> LoadedFile:

@@ -14,7 +14,7 @@ from wocar.interop.torch_files import read_file, read_torch
 from wocar.interop.values import array, attributes, field, has, kind, number
 from wocar.interop.weights import Weights, activation, checked, dense, lstm_network, read_weights, weight
 from wocar.networks import GaussianPolicy, RecurrentPolicy, RunningNormaliser, ScaledNormaliser, ValueCritic
-from wocar.types import ActionSpace, EnvSpec, UserError
+from wocar.types import ActionSpace, EnvSpec, UserError, VictimFamily
 
 ENVS = {
     "HopperEnv": "Hopper-v4",
@@ -24,7 +24,11 @@ ENVS = {
 }
 SIZES = {(11, 3): "Hopper-v4", (111, 8): "Ant-v4"}
 FILE_WORDS = {"halfcheetah": "HalfCheetah-v4", "walker": "Walker2d-v4"}
-EPS = {"Hopper-v4": 0.075, "Walker2d-v4": 0.05, "HalfCheetah-v4": 0.15, "Ant-v4": 0.15}
+FAMILY_WORDS: dict[str, VictimFamily] = {
+    **dict.fromkeys(("atla", "paatla", "atlalstmsa"), "atla"),
+    **dict.fromkeys(("sappo", "radial", "wocar", "wocarmlp"), "robust"),
+}
+"""How the release names its files, word by word; all others hold vanilla agents."""
 
 
 class LoadedFile(NamedTuple):
@@ -40,11 +44,17 @@ def load_published(path: Path, env: str | None = None) -> LoadedFile:
         weights = read_weights(field(tree, "policy_model"))
         size, actions = _inputs(weights), len(weight(weights, "log_stdev"))
         id = env or _env_id(wrapper, (size, actions), path)
-        meta = {"method": path.stem, "source": path.name} | ({"eps": EPS[id]} if id in EPS else {})
+        meta: dict[str, Any] = {"method": path.stem, "family": file_family(path.stem), "source": path.name}
         spec = EnvSpec(id, (size,), _action_range(wrapper, actions), _max_steps(wrapper))
         normaliser = _normaliser(field(wrapper, "state_filter"), size)
         victim = Agent(spec, normaliser, _policy(weights), _critics(tree, "val_model"), meta | _reward_std(wrapper))
         return LoadedFile(checked(victim), _adversary(tree, spec, meta))
+
+
+def file_family(stem: str) -> VictimFamily:
+    """How the agent in a published file was trained, as far as its name tells."""
+    found = [FAMILY_WORDS[word] for word in stem.split("-") if word in FAMILY_WORDS]
+    return "atla" if "atla" in found else found[0] if found else "ppo"
 
 
 def _wrapper(tree: Any) -> Stub:

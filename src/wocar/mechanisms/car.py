@@ -7,13 +7,14 @@ import jax
 import jax.numpy as jnp
 
 from wocar.bounds import ascend_in_ball
+from wocar.config_base import COUNT, NOT_NEGATIVE, POSITIVE, AlgorithmConfig
 from wocar.mechanisms.objective import InBall, Info, PolicyLoss
 from wocar.mechanisms.policy_config import GrowingBall
-from wocar.types import Array, Batch
+from wocar.types import Array, Batch, EnvSpec
 
 
 @dataclass(frozen=True)
-class CarConfig(GrowingBall):
+class CarConfig(GrowingBall, kind="car"):
     car_form: Literal["beside", "alone"] = "beside"
     """The adversarial loss is added to the clean one (as in the published settings), or replaces it."""
     car_weight: float = 0.1
@@ -23,6 +24,11 @@ class CarConfig(GrowingBall):
     car_solver: Literal["sgld", "pgd"] = "sgld"
     """Search for adversarial observations with Langevin noise, or without it from random starts."""
     car_steps: int = 10
+
+    ranges = COUNT.of("car_steps") | POSITIVE.of("car_temperature") | NOT_NEGATIVE.of("car_weight")
+
+    def build(self, spec: EnvSpec, algorithm: AlgorithmConfig) -> "Car":
+        return Car(self, spec.limits)
 
 
 @dataclass(frozen=True)
@@ -46,7 +52,7 @@ class Car(InBall[Batch, jax.Array, PolicyLoss, None]):
         info = {**base.info, "car_loss": car, "adversarial_loss": adversarial.mean()}
         return car if cfg.car_form == "alone" else base.value + cfg.car_weight * car, info
 
-    def _search(self, losses: Any, obs: Array, key: jax.Array, progress: jax.Array) -> jax.Array:
+    def _search(self, losses: Any, obs: Array, key: jax.Array, progress: jax.Array) -> Array:
         """The perturbed observations of the largest loss; ascent on the mean, as released."""
         ball, steps = self.ball(progress), self.config.car_steps
         start_key, noise_key = jax.random.split(key)

@@ -1,41 +1,47 @@
 """Settings of the robust objectives; on the command line each field is an option."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 import jax
 import jax.numpy as jnp
 
 from wocar.bounds import Ball, BoundMethod
+from wocar.config_base import COUNT, NOT_NEGATIVE, SHARE, AlgorithmConfig, ObjectiveConfig
 from wocar.schedules import Schedule, ScheduleKind
-from wocar.types import Limits
+from wocar.threat import Threat
+from wocar.types import EnvSpec, Limits, UserError
 
 
 @dataclass(frozen=True)
-class GrowingBall:
-    eps: float = 0.1
-    """Radius of the ball in which observations (after the normaliser) may be moved."""
+class GrowingBall(ObjectiveConfig):
+    threat: Threat = Threat(0.1)  # noqa: RUF009
     eps_begin: float = 0.0
     """Share of training after which eps grows from 0 ..."""
     eps_end: float = 0.75
     """... and that at which it is whole."""
     eps_schedule: ScheduleKind = "linear"
-    norm: Literal["linf", "l2"] = "linf"
+
+    ranges = SHARE.of("eps_begin eps_end")
+    KNOWS_ACTIONS: ClassVar[bool] = False
+    """Whether the attacker may move actions in the place of observations."""
+
+    def __post_init__(self) -> None:
+        if self.threat.on == "action" and not self.KNOWS_ACTIONS:
+            raise UserError("--threat action is not for this method: it is about observations in a ball")
 
     def ball(self, progress: jax.Array, limits: Limits = None) -> Ball:
-        eps = Schedule(self.eps, self.eps_schedule, self.eps_begin, self.eps_end)(progress)
-        return Ball.within(limits, eps, self.norm)
+        return self.threat.ball(limits, self.eps_at(progress))
+
+    def eps_at(self, progress: jax.Array) -> jax.Array:
+        return Schedule(self.threat.eps, self.eps_schedule, self.eps_begin, self.eps_end)(progress)
 
 
 @dataclass(frozen=True)
-class RobustConfig:
-    eps: float = 0.075
-    """Radius of the ball in which observations (after the normaliser) may be moved."""
+class RobustConfig(ObjectiveConfig, kind="state-adversarial"):
+    threat: Threat = Threat(0.075)  # noqa: RUF009
     eps_ramp: float = 0.75
     """Share of training over which eps grows linearly from 0."""
-    norm: Literal["linf", "l2"] = "linf"
-    threat: Literal["observation", "action"] = "observation"
-    """What the attacker moves: observations; or actions, by up to eps, or to any discrete one with probability eps."""
     reg: bool = True
     """Mechanism 3: keep the policy still inside the ball."""
     kappa_reg: float = 0.1
@@ -46,13 +52,19 @@ class RobustConfig:
     reg_std: bool = False
     """Let the regulariser move a Gaussian's σ too (as published): it then buys distance by noise."""
 
+    ranges = COUNT.of("reg_steps") | NOT_NEGATIVE.of("kappa_reg") | SHARE.of("eps_ramp")
+
+    def build(self, spec: EnvSpec, algorithm: AlgorithmConfig) -> Any:
+        from wocar.mechanisms.state_adversarial import StateAdversarial
+
+        return StateAdversarial(self, spec.limits)
+
     def ball(self, progress: jax.Array, limits: Limits = None) -> Ball:
-        eps = Schedule(self.eps, "linear", 0.0, self.eps_ramp)(progress)
-        return Ball.within(limits, eps, self.norm)
+        return self.threat.ball(limits, Schedule(self.threat.eps, "linear", 0.0, self.eps_ramp)(progress))
 
 
 @dataclass(frozen=True)
-class WocarConfig(RobustConfig):
+class WocarConfig(RobustConfig, kind="wocar"):
     bounds: BoundMethod = "crown"
     """How the actions an attacker can cause are found; pgd looks from inside and may miss some."""
     bound_eps: float | None = None
@@ -75,17 +87,35 @@ class WocarConfig(RobustConfig):
     search_steps: int = 10
     """Descent steps to the worst action."""
 
+    ranges = (
+        COUNT.of("critic_epochs critic_minibatches search_steps")
+        | NOT_NEGATIVE.of("kappa_wst critic_lr")
+        | SHARE.of("critic_tau")
+    )
+
+    def build(self, spec: EnvSpec, algorithm: AlgorithmConfig) -> Any:
+        from wocar.mechanisms.wocar import Wocar
+
+        return Wocar(self, spec.actions, spec.limits)
+
     def set_ball(self, progress: jax.Array, limits: Limits = None) -> Ball:
         """The ball of the action sets: the scheduled one, unless a radius of its own was given."""
         if self.bound_eps is None:
             return self.ball(progress, limits)
-        return Ball.within(limits, jnp.float32(self.bound_eps), self.norm)
+        return self.threat.ball(limits, jnp.float32(self.bound_eps))
 
 
 @dataclass(frozen=True)
-class RadialConfig(GrowingBall):
-    eps: float = 0.075
+class RadialConfig(GrowingBall, kind="radial"):
+    threat: Threat = Threat(0.075)  # noqa: RUF009
     eps_begin: float = 0.25
     eps_schedule: ScheduleKind = "exponential"
     radial_weight: float = 0.5
     """Share of the loss at the least favourable policy within the bounds; the rest is PPO's own."""
+
+    ranges = SHARE.of("radial_weight")
+
+    def build(self, spec: EnvSpec, algorithm: AlgorithmConfig) -> Any:
+        from wocar.mechanisms.radial import Radial
+
+        return Radial(self, spec.limits)

@@ -1,15 +1,17 @@
 """Settings of the robust objectives of Q networks; on the command line each field is an option."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 from wocar.bounds import BoundMethod
+from wocar.config_base import COUNT, NOT_NEGATIVE, POSITIVE, SHARE, AlgorithmConfig
 from wocar.mechanisms.policy_config import GrowingBall
 from wocar.schedules import ScheduleKind
+from wocar.types import EnvSpec
 
 
 @dataclass(frozen=True)
-class RobustQConfig(GrowingBall):
+class RobustQConfig(GrowingBall, kind="state-adversarial-q"):
     reg: bool = True
     """Mechanism 3: keep the greedy action inside the ball."""
     kappa_reg: float = 0.1
@@ -23,13 +25,19 @@ class RobustQConfig(GrowingBall):
     reg_lead: float = 1.0
     """The hinge: how far the greedy action need lead, in units of Q."""
 
+    ranges = COUNT.of("reg_steps") | POSITIVE.of("reg_temperature") | NOT_NEGATIVE.of("kappa_reg reg_lead")
+
+    def build(self, spec: EnvSpec, algorithm: AlgorithmConfig) -> Any:
+        from wocar.mechanisms.q_objective import StateAdversarialQ
+
+        return StateAdversarialQ(self, spec.limits)
+
 
 @dataclass(frozen=True)
-class WocarQConfig(RobustQConfig):
+class WocarQConfig(RobustQConfig, kind="wocar-q"):
+    KNOWS_ACTIONS: ClassVar[bool] = True
     bounds: BoundMethod = "crown"
     """How the actions an attacker can cause are found; pgd looks from inside and may miss some."""
-    threat: Literal["observation", "action"] = "observation"
-    """What the attacker moves: observations; or actions, to any other with probability eps."""
     kappa_wst: float = 0.5
     """Mechanism 2: final weight of the worst-attack value in the target."""
     kappa_begin: float = 0.0
@@ -41,9 +49,23 @@ class WocarQConfig(RobustQConfig):
     """Mechanism 3 keeps the acting network's own greedy action, or that of the values it learns from."""
     search_steps: int = 10
 
+    ranges = COUNT.of("search_steps") | NOT_NEGATIVE.of("kappa_wst") | SHARE.of("kappa_begin")
+
+    def build(self, spec: EnvSpec, algorithm: AlgorithmConfig) -> Any:
+        from wocar.mechanisms.wocar_dqn import WocarQ
+
+        return WocarQ(self, spec.actions, spec.limits)
+
 
 @dataclass(frozen=True)
-class RadialQConfig(GrowingBall):
+class RadialQConfig(GrowingBall, kind="radial-q"):
     eps_schedule: ScheduleKind = "smoothed"
     radial_weight: float = 0.2
     """Share of the loss that overlaps of bounds have; the rest is DQN's own."""
+
+    ranges = SHARE.of("radial_weight")
+
+    def build(self, spec: EnvSpec, algorithm: AlgorithmConfig) -> Any:
+        from wocar.mechanisms.radial_dqn import RadialQ
+
+        return RadialQ(self, spec.limits)

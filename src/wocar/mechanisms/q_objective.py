@@ -51,7 +51,7 @@ class QBatch(NamedTuple):
 
 def as_seen(obs: Array) -> Array:
     """Frames of bytes as the networks see them, in [0, 1]; divided once, not anew for every network."""
-    return jax.lax.optimization_barrier(jnp.float32(obs) / 255) if obs.dtype == jnp.uint8 else obs
+    return jax.lax.optimization_barrier(jnp.float32(obs) / 255) if obs.dtype == jnp.uint8 else obs  # type: ignore[no-untyped-call]
 
 
 class ActionValues(NamedTuple):

@@ -39,7 +39,7 @@ def largest_loss(clean: Array, low: Array, high: Array) -> jax.Array:
     return jnp.maximum(clean, jnp.maximum(low, high))
 
 
-def mixture(clean: Array, worst: Array, share: Array | float) -> jax.Array:
+def mixture(clean: Array, worst: Array, share: Array | float) -> Array:
     """(1 - k) L + k L_worst."""
     return (1 - share) * clean + share * worst
 

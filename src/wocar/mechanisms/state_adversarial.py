@@ -28,7 +28,7 @@ class StateAdversarial(InBall[Batch, jax.Array, PolicyLoss, RegNotes]):
 
     @property
     def regularises(self) -> bool:
-        return self.config.reg and self.config.kappa_reg > 0 and self.config.threat == "observation"
+        return self.config.reg and self.config.kappa_reg > 0 and self.config.threat.on == "observation"
 
     def evaluate(
         self, state: Any, policy: Any, batch: Batch, base: Any, key: jax.Array, progress: jax.Array
@@ -62,7 +62,7 @@ class StateAdversarial(InBall[Batch, jax.Array, PolicyLoss, RegNotes]):
             distance = policy_distance(policy, still, other, detach_std=not self.config.reg_std)
         return state_regularisation(distance, jnp.ones(()) if notes.importance is None else notes.importance)
 
-    def _search(self, policy: Any, obs: Array, key: jax.Array, progress: jax.Array) -> jax.Array:
+    def _search(self, policy: Any, obs: Array, key: jax.Array, progress: jax.Array) -> Array:
         """The perturbed observations where the policy differs most, by Langevin ascent."""
         ball, steps = self.ball(progress), self.config.reg_steps
         head = policy.head(obs)

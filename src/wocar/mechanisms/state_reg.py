@@ -41,7 +41,7 @@ def categorical_distance_bound(logits: Array, lower: Array, upper: Array) -> jax
     return jnp.sum(jnp.exp(log_p) * (log_p - extreme_log_probs(lower, upper)), axis=-1)
 
 
-def extreme_log_probs(own: Array, others: Array) -> jax.Array:
+def extreme_log_probs(own: Array, others: Array) -> Array:
     """Each action's log-probability with its own logit from `own` and every other's from `others`. (N, actions)
 
     own = lower, others = upper: the least within the bounds; the other way round: the greatest.

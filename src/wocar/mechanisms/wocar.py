@@ -22,7 +22,7 @@ from wocar.mechanisms.worst_value import (
     worst_attack_backup,
 )
 from wocar.schedules import Schedule
-from wocar.types import ActionSpace, Batch, Limits
+from wocar.types import ActionSpace, Array, Batch, Limits
 
 
 class WocarState(NamedTuple):
@@ -111,7 +111,7 @@ class Wocar(Objective[Batch, jax.Array, PolicyLoss, WocarNotes]):
             reg = reg._replace(importance=w)
         return WocarState(critic, replay), WocarNotes(reg, term), info | report(found, w, loss)
 
-    def improve(self, signal: jax.Array, batch: Batch, notes: WocarNotes, progress: jax.Array) -> jax.Array:
+    def improve(self, signal: jax.Array, batch: Batch, notes: WocarNotes, progress: jax.Array) -> Array:
         cfg = self.config
         if cfg.kappa_wst == 0:
             return signal

@@ -15,7 +15,7 @@ def worst_policy_loss(probabilities: Array, q_worst: Array) -> jax.Array:
     return -jnp.mean(jnp.sum(probabilities * q_worst, axis=-1))
 
 
-def robust_advantage(advantage: Array, worst: Array, kappa: Array | float, own_scale: bool) -> jax.Array:
+def robust_advantage(advantage: Array, worst: Array, kappa: Array | float, own_scale: bool) -> Array:
     """The policy-gradient form: what multiplies ∇log π, A + κ Q_worst, as standardised samples (N,).
 
     `own_scale`: the worst-attack term is standardised by its own spread (the released form); otherwise by the
@@ -26,6 +26,6 @@ def robust_advantage(advantage: Array, worst: Array, kappa: Array | float, own_s
     return (advantage - advantage.mean()) / spread + kappa * (worst - worst.mean()) / worst_spread
 
 
-def mixed_values(q_natural: Array, q_worst: Array, kappa: Array | float) -> jax.Array:
+def mixed_values(q_natural: Array, q_worst: Array, kappa: Array | float) -> Array:
     """The greedy form: values whose argmax acts, (1 - κ) Q_v + κ Q_worst. (N, actions)"""
     return (1 - kappa) * q_natural + kappa * q_worst

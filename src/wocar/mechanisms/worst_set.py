@@ -17,6 +17,7 @@ from wocar.bounds import (
     worst_action_in_mask,
 )
 from wocar.mechanisms.worst_value import q_at
+from wocar.threat import Threat
 from wocar.types import ActionSpace, Array, Interval
 
 
@@ -24,7 +25,7 @@ class SetConfig(Protocol):
     """What of an objective's settings concerns the sets."""
 
     @property
-    def threat(self) -> str: ...
+    def threat(self) -> Threat: ...
 
     @property
     def bounds(self) -> BoundMethod: ...
@@ -71,7 +72,7 @@ class SetMinimum(NamedTuple):
 def action_set(policy: Any, obs: Array, ball: Ball, config: SetConfig, actions: ActionSpace) -> ActionSet:
     """What an attacker of the configured threat can make of the policy's action."""
     mode, sure = actions.cut(policy.mode(obs)), jnp.ones(len(obs))
-    acting = config.threat == "action"
+    acting = config.threat.on == "action"
     if actions.discrete:
         if acting:
             return ActionSet(mode, None, any_action(policy.head(obs)), sure * ball.eps)

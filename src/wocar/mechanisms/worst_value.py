@@ -30,14 +30,14 @@ def taken(q_values: Array, actions: Array) -> jax.Array:
     return jnp.take_along_axis(q_values, actions[:, None], axis=-1)[:, 0]
 
 
-def q_at(critic: Any, obs: Array, actions: Array) -> jax.Array:
+def q_at(critic: Any, obs: Array, actions: Array) -> Array:
     """Q(s, a) of a critic of either kind: critic(s, a), or the entry a of critic(s) for discrete actions. (N,)"""
     if jnp.issubdtype(actions.dtype, jnp.integer):
         return taken(critic(obs), actions)
     return critic(obs, actions)
 
 
-def worst_attack_backup(rewards: Array, terminated: Array, next_minimum: Array, gamma: float) -> jax.Array:
+def worst_attack_backup(rewards: Array, terminated: Array, next_minimum: Array, gamma: float) -> Array:
     """Eq. (1), sampled: (T Q)(s, a) = r + γ min_{a' ∈ A_adv(s', π)} Q(s', a'), r alone if s' is terminal. (N,)"""
     return rewards + gamma * jnp.where(terminated, 0.0, next_minimum)
 

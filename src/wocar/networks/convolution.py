@@ -1,4 +1,4 @@
-"""Convolutions as one matrix product, which CPUs do in about two thirds of the time of XLA's own."""
+"""Convolutions as one matrix product: on a CPU about two thirds of the time of XLA's own."""
 
 import equinox as eqx
 import jax
@@ -7,7 +7,7 @@ import numpy as np
 
 
 class PatchConv2d(eqx.nn.Conv2d):
-    """Equinox's layer, computed from patches where it is a plain one."""
+    """Equinox's layer; plain ones are computed from patches."""
 
     def __call__(self, x: jax.Array, *, key: jax.Array | None = None) -> jax.Array:
         if not self._plain:
@@ -30,7 +30,7 @@ def convolve(x: jax.Array, weight: jax.Array, stride: tuple[int, ...]) -> jax.Ar
     if rows % down or columns % right:
         x, tall, broad = x.transpose(1, 2, 0), rows, columns
         cells = weight.transpose(2, 3, 1, 0)
-    else:  # squares of a stride become pixels, so that patches are cut without steps
+    else:  # blocks of stride × stride pixels become channels, so that patches are cut with stride 1
         tall, broad = rows // down, columns // right
         x = x[:, : (high + tall - 1) * down, : (wide + broad - 1) * right]
         x = x.reshape(channels, high + tall - 1, down, wide + broad - 1, right).transpose(1, 3, 0, 2, 4)

@@ -53,7 +53,7 @@ class DiscreteCritic(eqx.Module):
 
 
 class DuelingActionCritic(eqx.Module):
-    """Q(s, a) = V(s) + A(s, a) with a network each, so that the small effect of an action is not lost in V's error."""
+    """Q(s, a) = V(s) + A(s, a) with a network each: the small effect of an action is not hidden by the error of V."""
 
     state: eqx.nn.Sequential
     action: eqx.nn.Sequential
@@ -70,9 +70,9 @@ class DuelingActionCritic(eqx.Module):
 
 
 class TwinCritic(eqx.Module):
-    """Two critics of one kind, whose value is the larger of theirs: a minimum over actions finds what both agree on.
+    """Two critics of one kind; the value is the larger of the two, so that a minimum over actions is low for both.
 
-    One critic alone is lowest where it errs most, and backing that up makes the error grow.
+    The minimum of a single critic is found where it errs most, and bootstrapping from it makes the error grow.
     """
 
     one: Any

@@ -1,4 +1,4 @@
-"""Policies, critics and normalisers as JSON data and arrays, and back; `layers` does the same for layers."""
+"""Descriptions of policies, critics and normalisers as JSON data and arrays; those of layers are in `layers`."""
 
 from typing import Any
 
@@ -54,7 +54,7 @@ def build_critic(description: dict[str, Any]) -> Any:
 
 
 def describe_normaliser(normaliser: Normaliser) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Its numbers as JSON data, and its arrays."""
+    """The normaliser's numbers as JSON data, and its arrays."""
     fields = normaliser._asdict()
     arrays = {name: value for name, value in fields.items() if isinstance(value, np.ndarray)}
     numbers = {name: float(value) for name, value in fields.items() if name not in arrays}

@@ -1,7 +1,7 @@
-"""A network's forward pass on the host, for acting.
+"""Forward passes in NumPy, for acting.
 
-Dispatching a jitted function costs more than the whole product of a dozen observations with 64 x 64 weights, so dense
-networks and LSTMs act in NumPy; training recomputes what it needs from the network itself.
+Dispatching a jitted function costs more than the matrix product of a dozen observations with 64 x 64 weights, so dense
+networks and LSTMs act in NumPy; training computes what it needs from the network itself.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ HOST: dict[Any, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def host_function(network: eqx.nn.Sequential) -> HostFunction:
-    """`forward` of the network as a function of NumPy arrays. Activations overwrite what they are given."""
+    """`forward` of the network as a function of NumPy arrays. Activations overwrite their input."""
     steps: list[Callable[[np.ndarray], np.ndarray]] = []
     if isinstance(next(iter(network.layers), None), eqx.nn.Lambda):
         steps.append(np.copy)

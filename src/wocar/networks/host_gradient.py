@@ -1,4 +1,4 @@
-"""Vector-Jacobian products of a dense network on the host, where dispatching a jitted one costs more than the work."""
+"""Vector-Jacobian products of dense networks in NumPy: for small batches faster than dispatching a jitted function."""
 
 from collections.abc import Callable
 from typing import Any
@@ -28,7 +28,7 @@ _SLOPES: dict[Any, Callable[[np.ndarray], np.ndarray]] = {  # at the activation'
 
 def host_vjp(network: eqx.nn.Sequential) -> HostVjp | None:
     """`jax.vjp` of the network on batches: x -> (y, pull back), row by row; None where a layer is not dense."""
-    steps, fresh = [], False  # whether what a layer is given is ours to overwrite
+    steps, fresh = [], False  # whether a layer's input may be overwritten
     for layer in network.layers:
         pull = _pull(layer)
         if pull is None:

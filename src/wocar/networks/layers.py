@@ -1,4 +1,4 @@
-"""Layers: a network is an `equinox.nn.Sequential` of Equinox's own layers, so bounds can walk it."""
+"""Layers: a network is an `equinox.nn.Sequential` of Equinox's own layers, which bounds can traverse."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -68,7 +68,8 @@ def cnn(
 def uniform_weights(network: eqx.nn.Sequential, key: jax.Array) -> eqx.nn.Sequential:
     """The network with weights and biases uniform within ±1 / sqrt(fan-in), PyTorch's default.
 
-    Orthogonal weights without biases give 0 at the origin and grow from there, which Q-learning then feeds on.
+    Orthogonal weights without biases give 0 at the origin and grow with the distance from it, and Q-learning amplifies
+    that.
     """
     rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
 
@@ -87,7 +88,7 @@ def orthogonal_linear(fan_in: int, fan_out: int, key: jax.Array, gain: float) ->
 
 
 def _orthogonal(rows: int, columns: int, key: jax.Array) -> np.ndarray:
-    """On the host: compiling a QR decomposition for each shape would take longer than the rest of the start-up."""
+    """In NumPy: compiling a QR decomposition for each shape would take longer than the rest of the start-up."""
     rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
     q, r = np.linalg.qr(rng.standard_normal((max(columns, rows), min(columns, rows))))
     q *= np.sign(np.diag(r))
@@ -123,7 +124,7 @@ def forward(network: eqx.nn.Sequential, x: jax.Array) -> jax.Array:
 
 
 def describe_layers(network: eqx.nn.Sequential) -> list[dict]:
-    """The architecture as JSON data; `build_layers` makes it again."""
+    """The architecture as JSON data, the input of `build_layers`."""
     return [_describe(layer) for layer in network.layers]
 
 
@@ -160,7 +161,7 @@ def _build(description: dict) -> Any:
 
 
 def _is_plain(layer: eqx.nn.Conv2d) -> bool:
-    """Whether kernel, stride and a symmetric padding with zeros tell all about it."""
+    """Whether kernel, stride and symmetric zero padding describe it completely."""
     if isinstance(layer.padding, str) or layer.padding_mode != "ZEROS":
         return False
     return all(a == b for a, b in layer.padding) and layer.use_bias and {*layer.dilation, layer.groups} == {1}

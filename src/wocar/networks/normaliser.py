@@ -1,4 +1,4 @@
-"""The observation normaliser: part of the agent, because eps is measured after it."""
+"""Observation normalisers: part of the agent, because eps is measured after them."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from wocar.types import Limits
 class RunningNormaliser(NamedTuple):
     """z = clip((o - mean) / (std + 1e-8), -clip, clip) with running mean and sample standard deviation.
 
-    float64 on the host: a dimension that never changes has std 0 and must give exactly 0, which float32 would not.
+    float64 in NumPy: a constant dimension has std 0 and must give exactly 0, which float32 would not.
     """
 
     mean: np.ndarray
@@ -49,7 +49,7 @@ class RunningNormaliser(NamedTuple):
 
     @property
     def limits(self) -> Limits:
-        """None: the clip is applied before an attacker comes, and not again after him."""
+        """None: the clip is applied before the attack, and not again after it."""
         return None
 
     def fits(self, shape: tuple[int, ...]) -> bool:
@@ -96,8 +96,17 @@ class PixelNormaliser(NamedTuple):
         return self.brightest > 0
 
 
+def affine(normaliser: "Normaliser") -> tuple[np.ndarray, np.ndarray]:
+    """Mean and scale of z = (o - mean) / scale, before the clip."""
+    if isinstance(normaliser, PixelNormaliser):
+        return np.zeros(()), np.asarray(normaliser.brightest, np.float64)
+    if isinstance(normaliser, RunningNormaliser):
+        return normaliser.mean, normaliser.std + 1e-8
+    return normaliser.mean, normaliser.scale
+
+
 def as_is(obs: np.ndarray) -> np.ndarray:
-    """A copy, for observations that are normalised already or not to be."""
+    """A copy, for observations that are not normalised here."""
     return np.array(obs, np.float32)
 
 

@@ -11,7 +11,7 @@ from wocar.networks.layers import ACTIVATIONS, forward, linear, mlp
 
 
 class Policy(Protocol):
-    """`head` is what bounds and distances look at: the Gaussian's mean, the logits, or the Q-values."""
+    """`head` is what bounds and distances are computed of: the Gaussian's mean, the logits, or the Q-values."""
 
     @property
     def network(self) -> eqx.nn.Sequential: ...
@@ -31,7 +31,7 @@ class Policy(Protocol):
     def held(self, state: Any) -> Self: ...
 
     def onward(self, obs: jax.Array, rows: jax.Array) -> Self:
-        """As it acts at the rows of a batch, followed by those after some of them; one without memory as ever."""
+        """The policy at the rows of a batch and at the rows after some of them; without a memory, the policy itself."""
 
 
 class GaussianPolicy(eqx.Module):
@@ -98,7 +98,7 @@ class CategoricalPolicy(eqx.Module):
 
 
 class GreedyPolicy(CategoricalPolicy):
-    """argmax Q(s, .): acts without chance; its probabilities, for those who ask, are softmax(Q(s, .))."""
+    """argmax Q(s, .), deterministic; where probabilities are needed, softmax(Q(s, .))."""
 
     stochastic: ClassVar[bool] = False
 

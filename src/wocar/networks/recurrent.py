@@ -1,4 +1,4 @@
-"""Networks with a memory: an embedding, one LSTM cell, an output. Batch first; a state has one row per episode."""
+"""Recurrent networks: an embedding, one LSTM cell, an output. Batch first; a state has one row per episode."""
 
 import abc
 import math
@@ -23,7 +23,7 @@ class LSTMState(NamedTuple):
 
 
 def reset_state(state: Any, rows: np.ndarray) -> Any:
-    """The state on the host with these rows (indices or a mask) zero again, as at an episode's start; None has none."""
+    """The state in NumPy with these rows (indices or a mask) set to zero, as at an episode's start; None stays None."""
     if state is None:
         return None
     fresh = LSTMState(*(np.array(x) for x in state))
@@ -84,7 +84,7 @@ class RecurrentNetwork(eqx.Module):
         return forward(self.output, state.h), state
 
     def unroll(self, z: Array, state: LSTMState, ends: Array, chunk: int) -> tuple[jax.Array, LSTMState]:
-        """Steps in a row: (n, T, obs), the state before them (n, hidden), (n, T) ends -> (n, T, out), states after.
+        """Consecutive steps: (n, T, obs), the state before them (n, hidden), (n, T) ends -> (n, T, out), states after.
 
         The state is zero after an end. Gradients do not flow from one chunk of steps into the one before.
         """
@@ -139,7 +139,7 @@ class RecurrentPolicy(eqx.Module):
 
 
 class Moments(eqx.Module):
-    """A recurrent policy at given moments, one for each row of a batch: there it is as a feed-forward policy is."""
+    """A recurrent policy at given states, one for each row of a batch: there it is a feed-forward policy."""
 
     policy: RecurrentPolicy
     stochastic: ClassVar[bool] = True
@@ -171,7 +171,7 @@ class Moments(eqx.Module):
 
 
 class HeldNetwork(eqx.Module):
-    """The network with its state held still, one for each row of a batch: observations to outputs."""
+    """The network with a fixed state for each row of a batch: observations to outputs."""
 
     network: RecurrentNetwork
     state: LSTMState
@@ -184,7 +184,7 @@ class HeldNetwork(eqx.Module):
 
 
 class HeldPolicy(Moments):
-    """The policy with its state held still: a search for a perturbation compares what could be shown at one moment."""
+    """The policy with its state fixed, for the search of a perturbation at one time step."""
 
     state: LSTMState
 
@@ -196,14 +196,14 @@ class HeldPolicy(Moments):
         return self.network(obs)
 
     def onward(self, obs: jax.Array, rows: jax.Array) -> "HeldPolicy":
-        """For its own rows, followed by what some of them remember once they have seen `obs`."""
+        """The states of the rows, followed by those of some rows after they have seen `obs`."""
         before = self.network.take(rows).state
         after = self.policy.step(obs[rows], before)[1]
         return HeldPolicy(self.policy, LSTMState(*map(jnp.concatenate, zip(self.state, after, strict=True))))
 
 
 class RecurrentCritic(eqx.Module):
-    """V of what was seen so far: step((n, obs), state) -> (n,), state."""
+    """V of the observations so far: step((n, obs), state) -> (n,), state."""
 
     network: RecurrentNetwork
 

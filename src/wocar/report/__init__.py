@@ -1,1 +1,1 @@
-"""Tables, figures, pages. The only room that draws."""
+"""Report: tables, figures, recordings and HTML pages of results. The only room that draws."""

@@ -1,4 +1,4 @@
-"""Axes of a chart: which part of the numbers is shown, and where the ticks go."""
+"""Axes of a chart: ranges and ticks."""
 
 import math
 from collections.abc import Iterable

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from wocar.evaluation.seed_statistics import estimate, median
-from wocar.report.groups import Group, Radius, audit_commands, method_label
+from wocar.report.groups import Group, Radius, audit_commands, method_label, training_commands
 from wocar.report.labels import attack_label, radius_text, slug
 from wocar.report.model import Chart, PaperNumber, Series
-from wocar.report.tables import attacks_of, only_row, paper_numbers
+from wocar.report.tables import attacks_of, median_interval, paper_numbers
 
 GRID = 80
 PAPER = " (paper)"
@@ -32,26 +31,26 @@ def training_chart(groups: Sequence[Group]) -> Chart | None:
         return None
     env = groups[0].env
     about = (
-        f"Return while training on {env}, with exploration, under attack where an adversary learns too (ATLA, "
-        "PA-ATLA; its steps count). Median over seeds; the band reaches "
+        f"Return during training on {env}, with exploration, and under attack where an adversary is trained too (ATLA, "
+        "PA-ATLA; its steps count). Median over seeds; the band is "
         "from the lowest to the highest seed."
     )
-    commands = list(dict.fromkeys(m.command for g in groups for m in g.members if m.command))
-    return Chart(f"training-{env}", "Training", about, "environment steps", "return", "lines", series, commands)
+    axes = ("environment steps", "return")
+    return Chart(f"training-{env}", "Training", about, *axes, "lines", series, training_commands(groups))
 
 
 def natural_worst_chart(groups: Sequence[Group], radius: Radius, published: Sequence[PaperNumber]) -> Chart:
-    """Natural return across, worst return up; the paper's numbers hollow."""
+    """Natural return (x) against worst return (y); the paper's numbers hollow."""
     series = []
     for group in groups:
         natural, worst = group.values("none", radius), group.values("worst", radius)
         if natural and worst:
-            x, y = (_interval(group, attack, radius) for attack in ("none", "worst"))
+            x, y = (median_interval(group, attack, radius) for attack in ("none", "worst"))
             series.append(Series(group.label, [x[0]], [y[0]], [y[1]], [y[2]], x_low=[x[1]], x_high=[x[2]]))
     series += _paper_points(groups[0].task, radius, published)
     env = groups[0].env
     about = (
-        f"{env}, {radius_text(radius)}: each method's return without attack (across) and under its worst attack (up), "
+        f"{env}, {radius_text(radius)}: each method's return without attack (x) and under its worst attack (y), "
         "median over seeds with 95 % intervals. Up and to the right is better. Hollow: the paper's numbers, whose "
         "worst attack may be one that was not run here."
     )
@@ -83,7 +82,7 @@ def _paper_points(task: str, radius: Radius, published: Sequence[PaperNumber]) -
 
 
 def eps_charts(groups: Sequence[Group], published: Sequence[PaperNumber]) -> list[Chart]:
-    """Return against eps: under the worst attack, and under each attack that met several radii."""
+    """Return against eps: under the worst attack, and under each attack audited at several radii."""
     radii = sorted({r for g in groups for m in g.members for r in m.radii()})
     charts = []
     for norm in dict.fromkeys(r.norm for r in radii):
@@ -99,13 +98,13 @@ def eps_charts(groups: Sequence[Group], published: Sequence[PaperNumber]) -> lis
 
 
 def _eps_line(group: Group, attack: str, radii: Sequence[Radius]) -> Series | None:
-    met = [r for r in radii if group.values(attack, r)]
-    if len(met) < 2:
+    audited = [r for r in radii if group.values(attack, r)]
+    if len(audited) < 2:
         return None
-    rows = [_interval(group, attack, r) for r in met]
-    eps = [r.eps for r in met]
+    rows = [median_interval(group, attack, r) for r in audited]
+    eps = [r.eps for r in audited]
     if group.values("none", None):
-        rows, eps = [_interval(group, "none", None), *rows], [0.0, *eps]
+        rows, eps = [median_interval(group, "none", None), *rows], [0.0, *eps]
     y, low, high = zip(*rows, strict=True)
     return Series(group.label, eps, y, low, high)
 
@@ -136,7 +135,7 @@ def _paper_lines(task: str, attack: str, published: Sequence[PaperNumber]) -> li
 def ablation_charts(
     groups: Sequence[Group], radius: Radius, published: Sequence[PaperNumber], together: bool = False
 ) -> list[Chart]:
-    """Bars for each method of which several variants were audited, or for all together; the paper's are hollow."""
+    """Bars for each method with several audited variants, or for all methods together; the paper's are hollow."""
     charts = []
     for method in ["all"] if together else dict.fromkeys(g.method for g in groups):
         variants = [g for g in groups if (together or g.method == method) and g.values("worst", radius)]
@@ -148,8 +147,8 @@ def ablation_charts(
         env = groups[0].env
         whose = "the methods" if together else method_label(method)
         about = (
-            f"{env}, {radius_text(radius)}: return of variants of {whose}, named by the settings in "
-            "which they depart from the usual one; median over seeds, 95 % intervals. Hollow: the paper's."
+            f"{env}, {radius_text(radius)}: return of variants of {whose}, named by the settings that "
+            "differ from the most common ones; median over seeds, 95 % intervals. Hollow: the paper's."
         )
         name = f"ablation-{env}-{method}-{slug(radius)}"
         title = f"Variants of {whose}"
@@ -161,29 +160,21 @@ def ablation_charts(
 
 def _bars(group: Group, attacks: Sequence[str], radius: Radius) -> Series:
     at = [i for i, attack in enumerate(attacks) if group.values(attack, radius)]
-    y, low, high = zip(*(_interval(group, attacks[i], radius) for i in at), strict=True)
+    y, low, high = zip(*(median_interval(group, attacks[i], radius) for i in at), strict=True)
     return Series(group.label, at, y, low, high)
 
 
 def _paper_bars(
     group: Group, attacks: Sequence[str], radius: Radius, published: Sequence[PaperNumber]
 ) -> Series | None:
-    drawn = [p for p in published if p.label.startswith(("tab:", "app:fig:abl", "app:fig:reg"))]
-    found = paper_numbers(drawn, group.task, group.method, group.variant, radius)
+    ablations = [p for p in published if p.label.startswith(("tab:", "app:fig:abl", "app:fig:reg"))]
+    found = paper_numbers(ablations, group.task, group.method, group.variant, radius)
     if len(found) < 2:
         return None
     worst = min(found.values(), key=lambda p: p.mean)
     shown = {**found, "worst": worst}
     at = [i for i, attack in enumerate(attacks) if attack in shown]
     return Series(group.label + PAPER, at, [shown[attacks[i]].mean for i in at], published=True)
-
-
-def _interval(group: Group, attack: str, radius: Radius | None) -> tuple[float, float, float]:
-    """Median over seeds and its interval; of a single seed the interval over its episodes."""
-    values = group.values(attack, radius)
-    if len(values) == 1:
-        return (values[0], *only_row(group, attack, radius)["interval"])
-    return tuple(estimate([np.array(values)], median))  # type: ignore[return-value]
 
 
 def _plain(row: np.ma.MaskedArray) -> list[float | None]:

@@ -1,4 +1,4 @@
-"""Recordings: frames with the perturbation drawn beside them, written as GIF or MP4; GIFs say what they show."""
+"""Recordings: frames with the perturbation drawn beside them, as GIF or MP4 that carry their own description."""
 
 import io
 import json
@@ -25,7 +25,7 @@ UP, DOWN = (192, 74, 0), (0, 100, 168)
 class Clip(NamedTuple):
     file: Path
     about: dict[str, Any]
-    """What a recording of ours says of itself: env, method, attack, eps, seed, return, command."""
+    """The description stored in a recording: env, method, attack, eps, seed, return, command."""
     size: int
 
     @property
@@ -53,7 +53,7 @@ def still(file: Path) -> bytes:
 
 
 def bars(perturbation: np.ndarray, height: int, lines: Sequence[str]) -> np.ndarray:
-    """A panel: words, then z~ - z for each dimension in units of eps, a bar from -1 to 1."""
+    """A panel: lines of text, then for each dimension a bar from -1 to 1, z~ - z in units of eps."""
     image = Image.new("RGB", (WIDTH, height), PAPER)
     draw, font = ImageDraw.Draw(image), ImageFont.load_default(13)
     small = ImageFont.load_default(11)
@@ -64,8 +64,8 @@ def bars(perturbation: np.ndarray, height: int, lines: Sequence[str]) -> np.ndar
     draw.text((middle, top - 9), "perturbation / eps, by dimension", INK, small, anchor="mm")
     for x in (low, middle, high):
         draw.line((x, top, x, height - 18), FAINT)
-    for x, word in ((low, "-1"), (middle, "0"), (high, "1")):
-        draw.text((x, height - 9), word, INK, small, anchor="mm")
+    for x, label in ((low, "-1"), (middle, "0"), (high, "1")):
+        draw.text((x, height - 9), label, INK, small, anchor="mm")
     step = (height - 18 - top) / max(len(perturbation), 1)
     for k, value in enumerate(np.clip(perturbation, -1, 1)):
         y, end = top + k * step, middle + float(value) * (high - middle)
@@ -75,7 +75,7 @@ def bars(perturbation: np.ndarray, height: int, lines: Sequence[str]) -> np.ndar
 
 
 def pixels(clean: np.ndarray, shown: np.ndarray, eps: float, lines: Sequence[str]) -> np.ndarray:
-    """Side by side: what is there, what is shown, and the difference magnified until eps is black or white."""
+    """Clean observation, shown observation, and their difference scaled so that ±eps is white or black."""
     size = HEIGHT
     difference = (shown - clean) / max(2 * eps, 1e-9) + 0.5
     parts = [
@@ -86,9 +86,9 @@ def pixels(clean: np.ndarray, shown: np.ndarray, eps: float, lines: Sequence[str
     top = 8 + 17 * len(lines)
     for i, line in enumerate(lines):
         draw.text((8, 4 + 17 * i), line, INK, font)
-    for i, (part, word) in enumerate(zip(parts, ("clean", "shown", "difference, magnified"), strict=True)):
+    for i, (part, label) in enumerate(zip(parts, ("clean", "shown", "difference, magnified"), strict=True)):
         canvas.paste(part, (i * (size + 8), top))
-        draw.text((i * (size + 8) + 4, top + size), word, INK, ImageFont.load_default(11))
+        draw.text((i * (size + 8) + 4, top + size), label, INK, ImageFont.load_default(11))
     return np.asarray(canvas)
 
 
@@ -97,18 +97,18 @@ def beside(frame: np.ndarray, panel: np.ndarray) -> np.ndarray:
 
 
 def picture_of(frame: np.ndarray | None, z: np.ndarray) -> np.ndarray:
-    """The frame, or where the observation is the picture its newest channel."""
+    """The rendered frame; without one, the newest channel of an observation of pixels."""
     return _grey(z[-1] if z.ndim == 3 else z)[..., None].repeat(3, -1) if frame is None else frame
 
 
-def write_pair(out: Path, pictures: Sequence[np.ndarray], words: Sequence[str], about: dict[str, Any]) -> None:
-    """Two pictures side by side with words below, as a PNG that carries `about`."""
+def write_pair(out: Path, pictures: Sequence[np.ndarray], captions: Sequence[str], about: dict[str, Any]) -> None:
+    """Two pictures side by side with captions below, as a PNG that carries `about`."""
     size = HEIGHT + 60
     canvas = Image.new("RGB", (2 * size + 8, size + 24), PAPER)
     draw, font = ImageDraw.Draw(canvas), ImageFont.load_default(13)
-    for i, (picture, word) in enumerate(zip(pictures, words, strict=True)):
+    for i, (picture, caption) in enumerate(zip(pictures, captions, strict=True)):
         canvas.paste(Image.fromarray(picture).resize((size, size)), (i * (size + 8), 0))
-        draw.text((i * (size + 8) + 4, size + 4), word, INK, font)
+        draw.text((i * (size + 8) + 4, size + 4), caption, INK, font)
     note = PngImagePlugin.PngInfo()
     note.add_text("comment", json.dumps(about))
     partial = out.with_name(f".{out.name}.partial")
@@ -117,7 +117,7 @@ def write_pair(out: Path, pictures: Sequence[np.ndarray], words: Sequence[str], 
 
 
 def check_target(out: Path, kinds: tuple[str, ...] = (".gif", ".mp4")) -> None:
-    """A UserError before the work where the clip could not be written after it."""
+    """A UserError, before any work is done, where the clip could not be written."""
     if out.suffix not in kinds:
         raise UserError(f"--out must end in {' or '.join(kinds)}, not {out.name!r}")
     if not out.parent.is_dir():

@@ -1,4 +1,4 @@
-"""Methods compared over seeds and tasks: scores of all tasks in one unit, statistics with stratified intervals."""
+"""Comparison of methods over seeds and tasks: normalised scores, statistics with stratified bootstrap intervals."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ THRESHOLDS = np.linspace(0, 1.1, 111)
 
 
 def normalised(groups: Sequence[Group], radii: Radii, attack: str) -> dict[str, dict[str, np.ndarray]]:
-    """Method to task to scores: returns over the task's highest median natural return on this page."""
+    """Method to task to scores: returns divided by the task's highest median natural return in the report."""
     best = {
         env: max(
             (float(np.median(v)) for g in groups if g.env == env and (v := g.values("none", radii[env]))), default=0.0
@@ -39,7 +39,7 @@ def normalised(groups: Sequence[Group], radii: Radii, attack: str) -> dict[str, 
 
 
 def complete(scores: dict[str, dict[str, np.ndarray]]) -> dict[str, list[np.ndarray]]:
-    """Methods that were run on every task, which alone can be compared over all of them."""
+    """The methods that were run on every task: only these can be compared over all tasks."""
     tasks = list(dict.fromkeys(task for row in scores.values() for task in row))
     return {label: [row[t] for t in tasks] for label, row in scores.items() if set(row) == set(tasks)}
 
@@ -56,7 +56,7 @@ def statistics_table(groups: Sequence[Group], radii: Radii) -> Table:
         rows.append([*cells, TableCell(str(n), n)])
     tasks = ", ".join(f"{env} at {radius_text(radii[env])}" for env in environments(groups))
     about = (
-        "Scores are returns over the highest median natural return of a method on that task on this page. Median and "
+        "Scores are returns divided by the task's highest median natural return on this page. Median and "
         "interquartile mean (IQM) over the runs of all tasks, intervals of 95 % by bootstrap over seeds within each "
         f"task, none where a task has a single seed. Tasks: {tasks}. Methods that were not run on all of them are left "
         "out."
@@ -73,14 +73,14 @@ def _estimated(scores: list[np.ndarray] | None, statistic: Statistic) -> TableCe
 
 
 def _interval(found: Estimate, *scores: list[np.ndarray]) -> str:
-    """In words; nothing where one seed stands for a task, since seeds are what is drawn anew."""
-    if any(len(runs) < 2 for of_method in scores for runs in of_method):
+    """The interval as text; empty where a task has one seed, since the bootstrap resamples seeds."""
+    if any(len(runs) < 2 for tasks in scores for runs in tasks):
         return ""
     return f"{found.low:.2f} .. {found.high:.2f}"
 
 
 def improvement_table(groups: Sequence[Group], radii: Radii) -> Table:
-    """For each pair of methods the chance that a run of one beats a run of the other under the worst attack."""
+    """For each pair of methods the probability that a run of one beats a run of the other under the worst attack."""
     scores = complete(normalised(groups, radii, "worst"))
     rows = []
     for ours, xs in scores.items():

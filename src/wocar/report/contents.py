@@ -1,4 +1,4 @@
-"""What a report says, before it is drawn: tables, charts, recordings and flags, task by task."""
+"""Contents of a report: tables, charts, recordings and flags, by task."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -6,25 +6,25 @@ from pathlib import Path
 from typing import NamedTuple
 
 from wocar.report.charts import PAPER, ablation_charts, eps_charts, natural_worst_chart, training_chart
-from wocar.report.checkpoint_charts import during_charts, worst_value_chart
+from wocar.report.checkpoint_charts import checkpoint_charts, worst_value_chart
 from wocar.report.clips import Clip, read_clip
 from wocar.report.comparisons import improvement_table, profile_chart, statistics_table
 from wocar.report.efficiency import efficiency_table
 from wocar.report.estimates import estimates_chart, estimates_table
 from wocar.report.groups import Group, Radius, environments, grouped, method_label
 from wocar.report.model import Chart, PaperNumber, Table
-from wocar.report.sources import Reproduced, Sources
+from wocar.report.sources import ReproducePlan, Sources
 from wocar.report.svg import COLOURS
 from wocar.report.tables import main_radius, median_agents_table, results_table, runs_table
 
 TOGETHER = {"fig-ablation-importance", "fig-ablation-reg"}
-"""Plans whose figure compares variants of several methods."""
+"""Plans whose figure compares variants of several methods in one chart."""
 SWEEPS = 4
-"""Figures against eps that are not folded away."""
+"""Charts against eps that are shown at once; the others are folded away."""
 
 
 class ReportFlag(NamedTuple):
-    """An audit's accusation against itself."""
+    """A problem that an audit found in itself."""
 
     agent: str
     flag: str
@@ -33,7 +33,7 @@ class ReportFlag(NamedTuple):
 
 @dataclass
 class Section:
-    """`aside` are tables and charts that are folded away."""
+    """Part of the page; tables and charts in `aside` are folded away."""
 
     title: str
     about: str = ""
@@ -50,7 +50,7 @@ class Contents:
     runs: Table
     notes: list[str]
     counts: dict[str, int]
-    plans: list[Reproduced] = field(default_factory=list)
+    plans: list[ReproducePlan] = field(default_factory=list)
 
     @property
     def tables(self) -> list[Table]:
@@ -63,9 +63,9 @@ class Contents:
         return [chart for section in self.sections for chart in section.charts] + aside
 
     def styles(self, chart: Chart) -> dict[str, int]:
-        """A style for each label of a chart: the same in all charts, unless two of one chart would look alike.
+        """A style for each label of a chart: the same in all charts, unless two labels of this one would share it.
 
-        The paper's numbers of a method have its style.
+        The paper's numbers of a method have the method's style.
         """
         everywhere = {label.removesuffix(PAPER): 0 for c in self.charts for label in c.labels}
         order = {name: i for i, name in enumerate(everywhere)}
@@ -78,7 +78,7 @@ class Contents:
 
 
 def contents(sources: Sources, published: Sequence[PaperNumber]) -> Contents:
-    """Beside a plan's results stand the paper's numbers of its own tables and figures."""
+    """The report of all sources; a plan is compared with the paper's numbers of its own tables and figures."""
     groups = grouped(sources)
     labels = {label for plan in sources.plans for label in plan.labels}
     published = [p for p in published if not labels or p.label in labels]
@@ -109,19 +109,19 @@ def contents(sources: Sources, published: Sequence[PaperNumber]) -> Contents:
     counts = {"runs": len(sources.runs), "audits": len(sources.audits), "estimates": len(sources.estimates)}
     counts |= {"recordings": len(clips), "tasks": len(envs), "methods": len({group.label for group in groups})}
     for section in sections:
-        _say_scale(section, sources.plans)
+        _mark_scale(section, sources.plans)
     return Contents(sections, _flags(groups), runs_table(groups, attackers), sources.notes, counts, sources.plans)
 
 
-def _say_scale(section: Section, plans: Sequence[Reproduced]) -> None:
-    """On every figure and table of a reproduction that is smaller than the paper's, that it is."""
+def _mark_scale(section: Section, plans: Sequence[ReproducePlan]) -> None:
+    """Name the scale in every figure and table of a reproduction that is smaller than the paper's."""
     scales = {plan.scale: plan.about for plan in plans if plan.scale != "paper"}
     if not scales:
         return
-    words = " ".join(f"Scale {name}: {about}." for name, about in scales.items())
+    note = " ".join(f"Scale {name}: {about}." for name, about in scales.items())
     title = f" ({', '.join(scales)})"
-    section.charts = [replace(c, title=c.title + title, about=f"{c.about} {words}") for c in section.charts]
-    section.tables = [replace(t, title=t.title + title, about=f"{t.about} {words}") for t in section.tables]
+    section.charts = [replace(c, title=c.title + title, about=f"{c.about} {note}") for c in section.charts]
+    section.tables = [replace(t, title=t.title + title, about=f"{t.about} {note}") for t in section.tables]
 
 
 def _task(
@@ -132,11 +132,11 @@ def _task(
     missing: Sequence[dict[str, str]],
     together: bool,
 ) -> Section:
-    """Of an environment; `together`: variants of all methods are compared in one figure."""
+    """The section of one environment; `together`: one figure compares the variants of all methods."""
     section = Section(env)
     if missing:
-        words = "; ".join(f"{method_label(row['method'], row['variant'])}: {row['why']}" for row in missing)
-        section.about = f"Left out: {words}."
+        reasons = "; ".join(f"{method_label(row['method'], row['variant'])}: {row['why']}" for row in missing)
+        section.about = f"Left out: {reasons}."
     audited = [g for g in groups if any(m.audits for m in g.members)]
     first = radii[0] if radii else None
     if audited:
@@ -148,15 +148,15 @@ def _task(
         section.charts.append(natural_worst_chart(audited, first, published))
     section.charts += ablation_charts(audited, first, published, together) if first else []
     sweeps = eps_charts(audited, published) if audited else []
-    looks = during_charts(groups)
+    checkpoints = checkpoint_charts(groups)
     training, worst_value = training_chart(groups), worst_value_chart(groups)
-    section.charts += [chart for chart in (worst_value, *looks, *sweeps[:SWEEPS], training) if chart]
+    section.charts += [chart for chart in (worst_value, *checkpoints, *sweeps[:SWEEPS], training) if chart]
     section.aside += sweeps[SWEEPS:]
     return section
 
 
 def _over_tasks(groups: Sequence[Group], radii: dict[str, Radius | None]) -> list[Section]:
-    """Statistics, where there is more than one run to take them of."""
+    """Statistics over seeds and tasks, where several methods were audited."""
     audited = [g for g in groups if g.values("worst", radii[g.env])]
     if sum(len(g.members) for g in audited) < 2 or len({g.label for g in audited}) < 2:
         return []
@@ -176,7 +176,7 @@ def _estimates(groups: Sequence[Group]) -> list[Section]:
 
 
 def _flags(groups: Sequence[Group]) -> list[ReportFlag]:
-    """Every flag once for each agent."""
+    """The flags of all audits, each once per agent."""
     found = [
         ReportFlag(f"{g.label}, {g.env}, seed {m.seed}", str(flag["flag"]), str(flag["text"]))
         for g in groups

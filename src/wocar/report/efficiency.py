@@ -1,10 +1,10 @@
-"""Time and steps of trainings beside the paper's."""
+"""Table of training time and steps, with the paper's numbers."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from wocar.report.groups import Group
+from wocar.report.groups import Group, training_commands
 from wocar.report.labels import number
 from wocar.report.model import PaperNumber, Table, TableCell
 
@@ -34,9 +34,8 @@ def efficiency_table(groups: Sequence[Group], published: Sequence[PaperNumber]) 
         )
     about = (
         "Median over seeds, from the first to the last line of a training's log, so without compilation; several "
-        "trainings may have shared the machine. The paper's hours are of a GeForce 1080 Ti, "
-        "and its steps leave out those that an adversary learns from."
+        "trainings may have shared the machine. The paper's hours are of a GeForce 1080 Ti; "
+        "its steps do not count those of an adversary's training."
     )
-    commands = list(dict.fromkeys(m.command for g in groups for m in g.members if m.command))
     headings = ["method", "hours", "million steps", "steps/s", "seeds"]
-    return Table("efficiency", "Time and steps of training", about, headings, rows, commands)
+    return Table("efficiency", "Time and steps of training", about, headings, rows, training_commands(groups))

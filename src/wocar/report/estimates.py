@@ -1,4 +1,4 @@
-"""Estimated worst-attack values beside what attacks achieved."""
+"""Table and chart of estimated worst-attack values against measured attacks."""
 
 from collections.abc import Sequence
 
@@ -8,15 +8,15 @@ from wocar.report.model import Chart, Series, Table, TableCell
 
 
 def estimates_table(groups: Sequence[Group]) -> Table:
-    """Estimated worst-attack values beside what attacks achieved, discounted returns from the start."""
+    """Estimated worst-attack values and returns under attacks, both discounted, from the starting states."""
     rows = []
     for g in groups:
         for m in g.members:
             rows += [[TableCell(f"{g.label}, {g.env}, seed {m.seed}"), *cells] for cells in _estimate_rows(m)]
     about = (
-        "Discounted return from the starting states, γ = 0.99: the worst-attack value that the critic estimates, what "
-        "the attack that follows the critic achieves in the relaxed game (it may pick any action within the bounds), "
-        "and the worst attack of the audit. An estimate above an attack's return has missed something."
+        "Discounted return from the starting states, γ = 0.99: the worst-attack value that the critic estimates, the "
+        "return under the attack that follows the critic in the relaxed game (it may pick any action within the "
+        "bounds), and under the worst attack of the audit. An estimate above an attack's return is too high."
     )
     headings = ["agent", "eps", "estimate", "relaxed attack", "worst attack", "no attack", "below worst attack"]
     return Table("estimates", "Estimates against attacks", about, headings, rows, _estimate_commands(groups))
@@ -72,6 +72,6 @@ def estimates_chart(groups: Sequence[Group]) -> Chart:
 
 
 def _estimate_commands(groups: Sequence[Group]) -> list[str]:
-    found = [str(e.data.get("command") or e.file) for g in groups for m in g.members for e in m.estimates]
+    found = [e.command for g in groups for m in g.members for e in m.estimates]
     found += [m.command for g in groups for m in g.members if m.run and m.run.calibration]
     return list(dict.fromkeys(found))

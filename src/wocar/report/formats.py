@@ -3,6 +3,7 @@
 import csv
 import io
 
+from wocar.report.axes import intervals
 from wocar.report.model import Chart, Table, TableCell
 
 LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\^{}", "±": r"$\pm$", "γ": r"$\gamma$"}
@@ -10,15 +11,15 @@ LATEX |= {sign: f"\\{sign}" for sign in "&%$#_{}"}
 
 
 def markdown(table: Table) -> str:
-    """The worst of a row in bold, the paper's numbers in brackets."""
+    """The lowest return of a row in bold, the paper's numbers in brackets."""
     lines = [f"## {table.title}", "", table.about, "", _pipes(table.headings)]
     lines.append("|---|" + "---:|" * (len(table.headings) - 1))
-    lines += [_pipes([_words(cell) for cell in row]) for row in table.rows]
+    lines += [_pipes([_cell_text(cell) for cell in row]) for row in table.rows]
     return "\n".join(lines) + "\n"
 
 
 def csv_text(table: Table) -> str:
-    """Every cell as the number itself, with interval and the paper's number in columns of their own where there are."""
+    """Every cell as its full number; intervals and the paper's numbers in columns of their own."""
     rows = [[cell.text if cell.value is None else repr(cell.value) for cell in row] for row in table.rows]
     headings = list(table.headings)
     for name in ("note", "published"):
@@ -47,24 +48,20 @@ def chart_csv(chart: Chart) -> str:
     """One row for each point of each series."""
     rows: list[list[object]] = [["series", chart.x or "category", chart.y, "low", "high"]]
     for s in chart.series:
-        for k, (x, y) in enumerate(zip(s.x, s.y, strict=True)):
+        for x, y, interval in zip(s.x, s.y, intervals(s), strict=True):
             at = chart.categories[int(x)] if chart.categories else f"{x:.6g}"
-            rows.append([s.label, at, *("" if v is None else f"{v:.6g}" for v in (y, *_ends(s.low, s.high, k)))])
+            rows.append([s.label, at, *("" if v is None else f"{v:.6g}" for v in (y, *(interval or (None, None))))])
     return _csv(rows)
 
 
-def _ends(low: object, high: object, k: int) -> tuple[float | None, float | None]:
-    return (low[k], high[k]) if low and high else (None, None)  # type: ignore[index]
-
-
-def _words(cell: TableCell) -> str:
+def _cell_text(cell: TableCell) -> str:
     text = f"**{cell.text}**" if cell.worst else cell.text
     note = f" ({cell.note})" if cell.note else ""
     return f"{text}{note}" + (f" [paper: {cell.published}]" if cell.published else "")
 
 
-def _pipes(words: list[str]) -> str:
-    return "| " + " | ".join(word.replace("|", "\\|") for word in words) + " |"
+def _pipes(cells: list[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def _tex(text: str) -> str:

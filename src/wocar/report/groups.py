@@ -1,18 +1,23 @@
-"""Who belongs together: agents of one method with the same settings on one task, which differ in their seed."""
+"""Groups of agents: the same task, method and settings, different seeds."""
 
 import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from wocar.report.sources import Audit, Estimated, Run, Sources, read_run
+from wocar.agent import load_agent
+from wocar.evaluation.audit_file import agent_digest
+from wocar.methods.registry import METHODS
+from wocar.report.sources import AuditFile, EstimateFile, ResultFile, Run, Sources, read_run
+from wocar.types import UserError
 
 AuditRow = dict[str, Any]
-"""A row of an audit, as docs/audit.md explains it."""
+"""A row of an audit, as explained in docs/audit.md."""
 OWN = {"seed", "out", "threads", "checkpoint_every", "keep_checkpoints", "resume", "kind", "method", "env", "victim"}
-"""Settings that make no variant of a method."""
+"""Settings that do not make another variant of a method."""
 SEED = re.compile(r"[-_]?(seed|s)[-_]?\d+$")
 
 
@@ -23,7 +28,7 @@ class Radius(NamedTuple):
 
 @dataclass
 class Member:
-    """One agent: its training where that is known, and all that was measured of it."""
+    """One agent: its training run where known, its audits and estimates."""
 
     env: str
     method: str
@@ -32,29 +37,31 @@ class Member:
     name: str
     """Of its folder or file."""
     run: Run | None = None
-    audits: list[Audit] = field(default_factory=list)
-    estimates: list[Estimated] = field(default_factory=list)
-    during: list[Audit] = field(default_factory=list)
-    """Audits of its checkpoints."""
-    estimates_during: list[Estimated] = field(default_factory=list)
+    audits: list[AuditFile] = field(default_factory=list)
+    estimates: list[EstimateFile] = field(default_factory=list)
+    checkpoint_audits: list[AuditFile] = field(default_factory=list)
+    checkpoint_estimates: list[EstimateFile] = field(default_factory=list)
 
     @property
     def variant(self) -> str | None:
-        """As a plan names it; None where nobody has."""
+        """The name that a plan gives it; None without a plan."""
         return self.run.row[1] if self.run and self.run.row else None
 
     @property
     def command(self) -> str:
-        """How it was trained."""
+        """The command of its training; empty where unknown."""
         return str(self.run.data.get("command", "")) if self.run else ""
 
-    @property
-    def audited(self) -> list[str]:
-        """How it was audited: commands, or the files where none is written."""
-        return [str(audit.data.get("command") or audit.file) for audit in self.audits]
+    @cached_property
+    def digest(self) -> str | None:
+        """Of the final agent in its run folder; None where there is none to read."""
+        try:
+            return agent_digest(load_agent(self.run.path / "agent")) if self.run else None
+        except UserError:
+            return None
 
     def rows(self, radius: Radius | None) -> dict[str, AuditRow]:
-        """Attack to row at a radius, the natural return among them; of several audits the one with most episodes."""
+        """Attack to its row at a radius, "none" included; of several audits the one with most episodes."""
         found: dict[str, AuditRow] = {}
         for audit in self.audits:
             for point in audit.data.get("curve", [audit.data]):
@@ -70,7 +77,7 @@ class Member:
         return list(dict.fromkeys(Radius(norm, eps) for norm, eps in rows if eps > 0))
 
     def worst(self, radius: Radius | None) -> tuple[str, AuditRow] | None:
-        """The attack with the lowest mean on the episodes of selection, and its row on fresh ones."""
+        """The attack with the lowest mean on the selection episodes, and its row on fresh episodes."""
         rows = self.rows(radius)
         if not rows:
             return None
@@ -95,21 +102,24 @@ class Group:
         return re.sub(r"(-stack\d+)?-v\d+$", "", self.env)
 
     def values(self, attack: str, radius: Radius | None) -> list[float]:
-        """Mean return of each agent that met the attack; "worst" is each agent's own worst."""
+        """Mean return of each agent audited under the attack."""
+        return [row["mean"] for row in self.rows(attack, radius)]
+
+    def rows(self, attack: str, radius: Radius | None) -> list[AuditRow]:
+        """The row of each agent audited under the attack; "worst" is each agent's own worst attack."""
         if attack == "worst":
-            return [found[1]["mean"] for m in self.members if (found := m.worst(radius))]
-        return [rows[attack]["mean"] for m in self.members if attack in (rows := m.rows(radius))]
+            return [found[1] for m in self.members if (found := m.worst(radius))]
+        return [rows[attack] for m in self.members if attack in (rows := m.rows(radius))]
 
 
 def method_label(method: str, variant: str = "") -> str:
-    """wocar-ppo to WocaR-PPO; names that are not methods stay as they are."""
-    known = re.fullmatch(r"([a-z]+-)*(ppo|a2c|dqn)", method)
-    label = method.upper().replace("WOCAR", "WocaR") if known else method
+    """The method's own label; agents from elsewhere keep the name they came with."""
+    label = METHODS[method].label if method in METHODS else method
     return f"{label}, {variant}" if variant else label
 
 
 def grouped(sources: Sources) -> list[Group]:
-    """Agents by task, method and settings; the variant with most agents goes by the method's bare name."""
+    """Agents grouped by task, method and settings; the variant with most agents has the method's plain name."""
     families: dict[tuple[str, str], list[Member]] = {}
     for member in members(sources):
         families.setdefault((member.env, member.method), []).append(member)
@@ -132,22 +142,22 @@ def members(sources: Sources) -> list[Member]:
         if not run.config.get("attack"):
             found[_identity(run.path)] = _from_run(run)
     for audit in sources.audits:
-        past = _checkpointed(found, audit)
-        (past.during if past else _found(found, audit).audits).append(audit)
+        past = _with_checkpoint(found, audit)
+        (past.checkpoint_audits if past else _member_of(found, audit).audits).append(audit)
     for estimated in sources.estimates:
-        past = _checkpointed(found, estimated)
-        (past.estimates_during if past else _found(found, estimated).estimates).append(estimated)
+        past = _with_checkpoint(found, estimated)
+        (past.checkpoint_estimates if past else _member_of(found, estimated).estimates).append(estimated)
     return list(found.values())
 
 
-def _checkpointed(found: dict[str, Member], result: Audit | Estimated) -> Member | None:
-    """The member of which a result looks at a checkpoint, not at the agent that came of it."""
+def _with_checkpoint(found: dict[str, Member], result: ResultFile) -> Member | None:
+    """The member whose checkpoint, not whose final agent, a result is about."""
     named = Path(str(result.data.get("agent", "")))
     return found.get(_identity(named.parents[1])) if named.parent.name == "checkpoints" else None
 
 
-def _found(found: dict[str, Member], result: Audit | Estimated) -> Member:
-    """The member that a result is about: the one with its weights, that of its run folder, or a new one."""
+def _member_of(found: dict[str, Member], result: ResultFile) -> Member:
+    """The member that a result is about: one with the same weights, that of its run folder, or a new one."""
     meta, digest = result.data.get("meta", {}), result.data.get("agent_sha256")
     for member in found.values():
         if digest and any(digest == audit.data.get("agent_sha256") for audit in member.audits):
@@ -157,7 +167,7 @@ def _found(found: dict[str, Member], result: Audit | Estimated) -> Member:
         key = _identity(place)
         if key not in found and (run := _run(place)):
             found[key] = _from_run(run)
-        if key in found and _agrees(found[key], meta):
+        if key in found and _same_agent(found[key], meta, digest):
             return found[key]
     settings = {"steps": _round(meta["steps"])} if "steps" in meta else {}
     method = str(meta.get("method") or named.stem or result.file.stem)
@@ -166,15 +176,17 @@ def _found(found: dict[str, Member], result: Audit | Estimated) -> Member:
 
 
 def _run(path: Path) -> Run | None:
-    """The training of an agent, where its folder still exists."""
+    """The training run of an agent, where its folder still exists."""
     run = read_run(path) if (path / "run.json").is_file() else None
     return None if run and run.config.get("attack") else run
 
 
-def _agrees(member: Member, meta: dict[str, Any]) -> bool:
-    """Whether the folder still holds the agent of a result, not a later one."""
+def _same_agent(member: Member, meta: dict[str, Any], digest: str | None) -> bool:
+    """Whether a member's folder holds the agent of a result, not one trained there later."""
     method = member.run.config["method"] if member.run else member.method
-    return meta.get("method", method) == method and meta.get("seed", member.seed) == member.seed
+    if meta.get("method", method) != method or meta.get("seed", member.seed) != member.seed:
+        return False
+    return digest is None or member.digest in (None, digest)
 
 
 def _from_run(run: Run) -> Member:
@@ -189,13 +201,13 @@ def _from_run(run: Run) -> Member:
 
 
 def _identity(path: Path) -> str:
-    """An agent folder inside a run folder is that run's."""
+    """Key of an agent: its run folder, also where the path is the `agent` folder inside it."""
     path = path.resolve()
     return str(path.parent if path.name == "agent" else path)
 
 
 def _variants(family: list[Member]) -> list[str]:
-    """For each member the settings in which it departs from the commonest; "" for those that do not."""
+    """For each member the settings that differ from the most common ones; "" where none does."""
     common = set.intersection(*(set(member.settings) for member in family))
     chosen = {key: [member.settings[key] for member in family] for key in sorted(common)}
     varying = {key: values for key, values in chosen.items() if len(set(values)) > 1}
@@ -204,15 +216,17 @@ def _variants(family: list[Member]) -> list[str]:
     plain = min(range(len(family)), key=lambda i: (-counts[rows[i]], len(family[i].command) or 10**6))
     named = [
         ", ".join(
-            _words(key, value) for key, value, usual in zip(varying, row, rows[plain], strict=True) if value != usual
+            _setting_text(key, value)
+            for key, value, usual in zip(varying, row, rows[plain], strict=True)
+            if value != usual
         )
         for row in rows
     ]
-    return _told_apart(family, named)
+    return _distinguished(family, named)
 
 
-def _told_apart(family: list[Member], variants: list[str]) -> list[str]:
-    """Two agents of one seed in one variant differ in something unknown: their names tell them apart."""
+def _distinguished(family: list[Member], variants: list[str]) -> list[str]:
+    """Two agents of one seed in one variant differ in something unknown: add the names of their files."""
     stems = [SEED.sub("", member.name) for member in family]
     rows = list(zip(variants, stems, strict=True))
     seeds = Counter((variant, member.seed) for variant, member in zip(variants, family, strict=True))
@@ -227,12 +241,12 @@ def _told_apart(family: list[Member], variants: list[str]) -> list[str]:
     ]
 
 
-def _words(key: str, value: str) -> str:
+def _setting_text(key: str, value: str) -> str:
     return f"{value} steps" if key == "steps" else f"{key}={value}"
 
 
 def _round(steps: int) -> str:
-    """Two digits: trainings end with a whole iteration, a little after the steps asked for."""
+    """Two digits: a training ends with a whole iteration, a little after the requested steps."""
     rounded = float(f"{steps:.1e}")
     for size, letter in ((1e6, "M"), (1e3, "k")):
         if rounded >= size:
@@ -242,13 +256,16 @@ def _round(steps: int) -> str:
 
 def _rank(method: str) -> int:
     """Vanilla methods first, WocaR last, as in the paper's tables."""
-    return ("sa-" in method) + 2 * ("atla" in method) + 3 * ("radial" in method) + 4 * ("wocar" in method)
+    return METHODS[method].rank if method in METHODS else 0
 
 
 def environments(groups: Iterable[Group]) -> list[str]:
     return list(dict.fromkeys(group.env for group in groups))
 
 
+def training_commands(groups: Iterable[Group]) -> list[str]:
+    return list(dict.fromkeys(m.command for group in groups for m in group.members if m.command))
+
+
 def audit_commands(groups: Iterable[Group]) -> list[str]:
-    """How the agents were audited, each command once."""
-    return list(dict.fromkeys(command for group in groups for m in group.members for command in m.audited))
+    return list(dict.fromkeys(audit.command for group in groups for m in group.members for audit in m.audits))

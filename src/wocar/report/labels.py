@@ -1,4 +1,4 @@
-"""How names and numbers are written on the page."""
+"""Labels: names and numbers as the page writes them."""
 
 import math
 
@@ -13,7 +13,7 @@ def attack_label(attack: str) -> str:
 
 
 def eps_text(eps: float) -> str:
-    """0.075, or 3/255 where that is what is meant."""
+    """0.075, or 3/255 where it is a number of brightness levels."""
     steps = eps * 255
     return f"{round(steps)}/255" if abs(steps - round(steps)) < 1e-4 and len(f"{eps:g}") > 6 else f"{eps:g}"
 
@@ -25,18 +25,18 @@ def radius_text(radius: Radius | None) -> str:
 
 
 def number(value: float) -> str:
-    """As many digits as a return deserves."""
+    """A return: no decimals from 100 on, else one."""
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.1f}"
 
 
 def plus_minus(mean: float, std: float) -> str:
-    """Mean and standard deviation with the digits that the mean deserves."""
+    """Mean and standard deviation, with the digits of the mean."""
     digits = 0 if abs(mean) >= 100 else 1
     return f"{mean:.{digits}f}" if math.isnan(std) else f"{mean:.{digits}f} ± {std:.{digits}f}"
 
 
 def slug(radius: Radius | None) -> str:
-    """For names of files."""
+    """For file names."""
     return (
         "natural"
         if radius is None

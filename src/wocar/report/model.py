@@ -1,4 +1,4 @@
-"""What a report is made of: tables and charts as plain data, drawn elsewhere as page, picture or text."""
+"""Tables and charts as plain data; other modules draw them as page, picture or text."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -16,12 +16,12 @@ class PaperNumber(NamedTuple):
     task: str
     method: str
     variant: str
-    """What was changed in the method, as `setting=value`; empty for the method as it is."""
+    """The changed setting, as `setting=value`; empty for the unchanged method."""
     attack: str
     eps: float
     mean: float
     std: float
-    """Over episodes; NaN where it is not printed."""
+    """Over episodes; NaN where the paper prints none."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Series:
     low: Sequence[Number] = ()
     high: Sequence[Number] = ()
     published: bool = False
-    """Not ours: drawn dashed and hollow."""
+    """The paper's numbers: drawn dashed and hollow."""
     x_low: Sequence[float] = ()
     x_high: Sequence[float] = ()
     names: Sequence[str] = ()
@@ -43,18 +43,18 @@ class Series:
 
 @dataclass(frozen=True)
 class Chart:
-    """`bars` stand in groups named by `categories`, x counting them; `points` may have the diagonal drawn."""
+    """`bars` are grouped by `categories`, x being their index; `points` may have the diagonal drawn."""
 
     name: str
     title: str
     about: str
-    """What is to be seen, for those who cannot see it and those who wonder."""
+    """What the chart shows, in words: its caption, and its description for screen readers."""
     x: str
     y: str
     kind: Literal["lines", "points", "bars"]
     series: list[Series]
     sources: list[str]
-    """Commands, or files where no command is known, behind the numbers."""
+    """Commands that made the numbers, or files where no command is known."""
     categories: Sequence[str] = ()
     diagonal: bool = False
 
@@ -63,7 +63,7 @@ class Chart:
         return [series.label for series in self.series]
 
     def to_json(self) -> dict[str, Any]:
-        """A file with this in it is found and drawn by `wocar report`."""
+        """The content of a file that `wocar report` draws as this chart."""
         return {"chart": dataclasses.asdict(self)}
 
     @staticmethod
@@ -74,14 +74,14 @@ class Chart:
 
 @dataclass(frozen=True)
 class TableCell:
-    """`text` is shown, `value` is what a column is sorted by."""
+    """`text` is shown; a column is sorted by `value`."""
 
     text: str
     value: Number = None
     note: str = ""
     """A second, smaller line: an interval."""
     published: str = ""
-    """The paper's number for the same thing."""
+    """The paper's number for the same quantity."""
     worst: bool = False
 
 

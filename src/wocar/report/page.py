@@ -1,4 +1,4 @@
-"""The page: one HTML file that needs nothing else, on a phone or a wide screen, in light or dark."""
+"""HTML page of a report: one self-contained file."""
 
 import base64
 from collections.abc import Sequence
@@ -11,15 +11,14 @@ from wocar.report.contents import Contents, Section
 from wocar.report.formats import chart_csv
 from wocar.report.labels import attack_label, eps_text, number
 from wocar.report.model import Chart, Table, TableCell
-from wocar.report.sources import Reproduced
+from wocar.report.sources import ReproducePlan
 from wocar.report.svg import svg, swatch
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; media-src data:"
-"""What the browser may load: nothing that is not in the page."""
+"""Content security policy: the browser loads nothing from outside the page."""
 CLIP_BYTES, CLIPS_BYTES = 1_500_000, 6_000_000
-"""A recording above the first is not embedded, nor are those after the second is used up."""
-WORDS = {"command", "task"}
-"""Columns of words."""
+"""Largest recording to embed, and largest total of recordings."""
+TEXT_COLUMNS = {"command", "task"}
 SHOWN_COMMANDS = 40
 
 
@@ -45,7 +44,7 @@ def page(contents: Contents, title: str, command: str) -> str:
 <a class="skip" href="#main">Skip to the results</a>
 <header>
 <h1>{escape(title)}</h1>
-<p class="soft">{counts}. Returns are raw, victims deterministic, episodes from seeds that no training saw.
+<p class="soft">{counts}. Returns are raw, victims deterministic, evaluation seeds differ from training seeds.
 <code>eps</code> is a radius around the observation after the agent's normaliser.</p>
 <nav aria-label="Sections"><ul>{menu}</ul></nav>
 </header>
@@ -62,8 +61,8 @@ def page(contents: Contents, title: str, command: str) -> str:
 """
 
 
-def _plan(plan: Reproduced) -> str:
-    """What is being reproduced, how far it has come, and what is not there."""
+def _plan(plan: ReproducePlan) -> str:
+    """A reproduction: its target, the tasks still to be done, and the failures."""
     labels = ", ".join(plan.labels)
     state = f" {plan.waiting} tasks are still to be done." if plan.waiting else ""
     failed = "".join(f"<li><strong>failed</strong> {escape(t)}: {escape(why)}</li>" for t, why in plan.failed.items())
@@ -75,7 +74,7 @@ def _plan(plan: Reproduced) -> str:
 
 
 class _Budget:
-    """Bytes of recordings that the page may still take."""
+    """Bytes of recordings that may still be embedded."""
 
     def __init__(self, left: int) -> None:
         self.left = left
@@ -91,8 +90,8 @@ def _section(section: Section, id: str, contents: Contents, budget: _Budget) -> 
     charts = [_chart(chart, contents.styles(chart), f"{id}-{i}") for i, chart in enumerate(section.charts)]
     parts += [f'<div class="figures">{"".join(charts)}</div>'] if charts else []
     for i, item in enumerate(section.aside):
-        drawn = _table(item) if isinstance(item, Table) else _chart(item, contents.styles(item), f"{id}-a{i}")
-        parts.append(f"<details><summary>{escape(item.title)}</summary>{drawn}</details>")
+        html = _table(item) if isinstance(item, Table) else _chart(item, contents.styles(item), f"{id}-a{i}")
+        parts.append(f"<details><summary>{escape(item.title)}</summary>{html}</details>")
     if section.clips:
         clips = "".join(_clip(clip, budget) for clip in section.clips)
         parts.append(f'<h3>Recordings</h3><div class="figures">{clips}</div>')
@@ -120,11 +119,11 @@ def _table(table: Table) -> str:
 
 
 def _kind(heading: str, first: bool) -> str:
-    return ' class="words"' if heading in WORDS and not first else ""
+    return ' class="text"' if heading in TEXT_COLUMNS and not first else ""
 
 
 def _cell(cell: TableCell, heading: str) -> str:
-    classes = [*(["words"] if heading in WORDS else []), *(["worst"] if cell.worst else [])]
+    classes = [*(["text"] if heading in TEXT_COLUMNS else []), *(["worst"] if cell.worst else [])]
     name = f' class="{" ".join(classes)}"' if classes else ""
     value = "" if cell.value is None else f' data-value="{cell.value:.10g}"'
     main = f'<span class="main">{escape(cell.text)}</span>' + (
@@ -136,7 +135,7 @@ def _cell(cell: TableCell, heading: str) -> str:
 
 
 def _lines(text: str) -> str:
-    """What stands behind a comma on a line of its own: columns stay narrow."""
+    """One line for each part between commas, so that columns stay narrow."""
     return escape(text).replace(", ", "<br>")
 
 
@@ -164,27 +163,26 @@ def _sources(commands: Sequence[str]) -> str:
 
 
 def _clip(clip: Clip, budget: _Budget) -> str:
-    words = escape(clip_words(clip), quote=True)
+    caption = escape(clip_caption(clip), quote=True)
     how = _sources([str(clip.about["command"])] if clip.about.get("command") else [])
     if not budget.takes(clip):
         why = f"{escape(str(clip.file))}, {clip.size / 1e6:.1f} MB: too large to be embedded."
-        return f"<figure><h3>{words}</h3><figcaption>{why}</figcaption>{how}</figure>"
+        return f"<figure><h3>{caption}</h3><figcaption>{why}</figcaption>{how}</figure>"
     data = base64.b64encode(clip.file.read_bytes()).decode()
     if clip.file.suffix == ".png":
-        return f'<figure><h3>{words}</h3><img src="data:image/png;base64,{data}" alt="{words}">{how}</figure>'
+        return f'<figure><h3>{caption}</h3><img src="data:image/png;base64,{data}" alt="{caption}">{how}</figure>'
     if clip.file.suffix == ".mp4":
-        moving = f'<video controls muted loop src="data:video/mp4;base64,{data}" aria-label="{words}"></video>'
+        moving = f'<video controls muted loop src="data:video/mp4;base64,{data}" aria-label="{caption}"></video>'
     else:
         frame = base64.b64encode(still(clip.file)).decode()
         moving = (
-            f'<img src="data:image/png;base64,{frame}" data-moving="data:image/gif;base64,{data}" alt="{words}">'
+            f'<img src="data:image/png;base64,{frame}" data-moving="data:image/gif;base64,{data}" alt="{caption}">'
             '<button type="button" class="play" aria-pressed="false" hidden>Play</button>'
         )
-    return f"<figure><h3>{words}</h3>{moving}{how}</figure>"
+    return f"<figure><h3>{caption}</h3>{moving}{how}</figure>"
 
 
-def clip_words(clip: Clip) -> str:
-    """What a recording shows, in words."""
+def clip_caption(clip: Clip) -> str:
     about = clip.about
     if not about.get("env"):
         return clip.file.name
@@ -198,13 +196,13 @@ def clip_words(clip: Clip) -> str:
 
 def _flags(contents: Contents) -> str:
     if not contents.flags:
-        text = "<p>The audits accuse themselves of nothing.</p>"
+        text = "<p>The self-checks of the audits found no problem.</p>"
     else:
         rows = "".join(
             f"<li><strong>{escape(flag.flag)}</strong> {escape(flag.agent)}: {escape(flag.text)}</li>"
             for flag in contents.flags
         )
-        text = f"<p>Reasons to trust a number less, which the audits found in themselves.</p><ul>{rows}</ul>"
+        text = f"<p>Problems found by the self-checks of the audits: reasons to trust a number less.</p><ul>{rows}</ul>"
     return f'<section id="flags" class="flags"><h2>Flags</h2>{text}</section>'
 
 

@@ -1,6 +1,5 @@
-"""What a report is made from: run folders, audits, estimates, charts and recordings, found below the paths given."""
+"""Sources of a report: run folders, audits, estimates, charts and recordings found below given paths."""
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -8,31 +7,32 @@ from typing import Any
 
 import numpy as np
 
+from wocar.files import read_json, read_json_lines
 from wocar.report.clips import read_clip
 from wocar.report.model import Chart
 from wocar.types import UserError
 
 NOT_ENTERED = {"agent", "audits", "checkpoints", "tensorboard", "parts", "figures", "tables", ".cache"}
-"""Folders that hold no results of their own; attackers are trained in `audits` and `parts`."""
+"""Folders without results of agents; attackers are trained in `audits` and `parts`."""
 CLIPS = (".gif", ".mp4", ".png")
 CURVE_POINTS = 80
 
 
 @dataclass(frozen=True)
-class Reproduced:
-    """A plan of `wocar reproduce`: a table or figure of the paper, and how far it has come."""
+class ReproducePlan:
+    """A plan of `wocar reproduce`: a table or figure of the paper, and the state of its tasks."""
 
     path: Path
     target: str
     scale: str
     about: str
     labels: tuple[str, ...]
-    """Of the paper's tables and figures that belong beside it."""
+    """Of the paper's tables and figures that are compared with it."""
     command: str
     missing: list[dict[str, str]]
     """Rows (method, env, variant) that cannot be made, and why."""
     failed: dict[str, str]
-    """Title of a task to why it failed."""
+    """Title of a failed task to the reason."""
     waiting: int
     """Tasks that are neither done nor failed."""
 
@@ -44,11 +44,11 @@ class Run:
     """The file run.json."""
     steps: np.ndarray
     returns: np.ndarray
-    """Mean return of the episodes that ended around these steps of training."""
+    """Mean return of the episodes that ended around these training steps."""
     hours: float | None
     calibration: dict[str, Any] | None = None
     row: tuple[str, str] | None = None
-    """Method and variant that a plan trained it for."""
+    """Method and variant in the plan that trained it."""
 
     @property
     def config(self) -> dict[str, Any]:
@@ -56,26 +56,34 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Audit:
+class ResultFile:
     file: Path
     data: dict[str, Any]
+
+    @property
+    def command(self) -> str:
+        """The command that made it, or the file's name where none is recorded."""
+        return str(self.data.get("command") or self.file)
+
+
+@dataclass(frozen=True)
+class AuditFile(ResultFile):
     calibration: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
-class Estimated:
-    file: Path
-    data: dict[str, Any]
+class EstimateFile(ResultFile):
+    pass
 
 
 @dataclass
 class Sources:
     runs: list[Run] = field(default_factory=list)
-    audits: list[Audit] = field(default_factory=list)
-    estimates: list[Estimated] = field(default_factory=list)
+    audits: list[AuditFile] = field(default_factory=list)
+    estimates: list[EstimateFile] = field(default_factory=list)
     charts: list[Chart] = field(default_factory=list)
     clips: list[Path] = field(default_factory=list)
-    plans: list[Reproduced] = field(default_factory=list)
+    plans: list[ReproducePlan] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     """Files that could not be read."""
 
@@ -104,7 +112,7 @@ class _Collector:
         self.sources = Sources()
         self.seen: set[Path] = set()
         self.rows: dict[Path, tuple[str, str]] = {}
-        """Run folder to what a plan trained it for."""
+        """Run folder to its method and variant in a plan."""
 
     def folder(self, folder: Path) -> None:
         if folder.resolve() in self.seen:
@@ -124,7 +132,7 @@ class _Collector:
                 self.file(child)
 
     def plan(self, folder: Path, data: dict[str, Any]) -> None:
-        """The tasks of a plan, as far as they are done; what they are named here."""
+        """The results of a plan's finished tasks, and what failed or waits."""
         failed, waiting = {}, 0
         for task in data["tasks"]:
             path = folder / task["folder"]
@@ -138,7 +146,7 @@ class _Collector:
                 waiting += 1
         target, scale, about, command = (str(data[key]) for key in ("target", "scale", "about", "command"))
         labels = tuple(data["labels"])
-        plan = Reproduced(folder, target, scale, about, labels, command, data["missing"], failed, waiting)
+        plan = ReproducePlan(folder, target, scale, about, labels, command, data["missing"], failed, waiting)
         self.sources.plans.append(plan)
 
     def run(self, folder: Path) -> None:
@@ -149,7 +157,7 @@ class _Collector:
             self.sources.runs.append(replace(run, row=self.rows.get(folder.resolve())))
 
     def file(self, file: Path, asked: bool = False) -> None:
-        """Sort a file in; one that is none of ours is an error only where it was asked for by name."""
+        """Read a file by its content; one of another kind is an error only where it was `asked` for by name."""
         if file.resolve() in self.seen:
             return
         self.seen.add(file.resolve())
@@ -163,9 +171,10 @@ class _Collector:
         if data is None:
             self.sources.notes.append(f"{file} is damaged: it is left out")
         elif "attacks" in data and "worst" in data:
-            self.sources.audits.append(Audit(file, data, _calibration(file.with_name(f"{file.stem}-calibration.json"))))
+            calibration = _calibration(file.with_name(f"{file.stem}-calibration.json"))
+            self.sources.audits.append(AuditFile(file, data, calibration))
         elif "radii" in data and "natural_measured" in data:
-            self.sources.estimates.append(Estimated(file, data))
+            self.sources.estimates.append(EstimateFile(file, data))
         elif "chart" in data:
             self.chart(file, data)
         elif asked:
@@ -183,7 +192,7 @@ def read_run(folder: Path) -> Run | None:
     data = read_object(folder / "run.json")
     if data is None or not isinstance(data.get("config"), dict):
         return None
-    rows = _metrics(folder / "metrics.jsonl")
+    rows = read_json_lines(folder / "metrics.jsonl")
     curve = [(row["steps"], row["return"]) for row in rows if row.get("return") is not None and "steps" in row]
     times = [row["time"] for row in rows if "time" in row]
     hours = (times[-1] - times[0]) / 3600 if len(times) > 1 else None
@@ -193,32 +202,22 @@ def read_run(folder: Path) -> Run | None:
 def read_object(file: Path) -> dict[str, Any] | None:
     """The JSON object in a file, or None where there is none."""
     try:
-        data = json.loads(file.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        data = read_json(file)
+    except UserError:
         return None
     return data if isinstance(data, dict) else None
 
 
 def _agent_path(file: Path, agent: str) -> str:
-    """Where the agent of a result lies: what was written is relative to the folder its command was run in."""
+    """The path of a result's agent; the file has it relative to the folder in which the command was run."""
     for folder in () if Path(agent).is_absolute() else file.resolve().parents:
         if (folder / agent).exists():
             return str(folder / agent)
     return agent
 
 
-def _metrics(file: Path) -> list[dict[str, Any]]:
-    rows = []
-    for line in file.read_bytes().splitlines() if file.is_file() else ():
-        try:
-            rows.append(json.loads(line))
-        except ValueError:  # the line that is being written
-            break
-    return rows
-
-
 def _thinned(curve: list[tuple[float, float]]) -> tuple[np.ndarray, np.ndarray]:
-    """Means of neighbours, so that a long training is a few dozen points."""
+    """Means of neighbouring points: at most `CURVE_POINTS` of them."""
     pairs = np.array(curve, np.float64).reshape(-1, 2)
     parts = np.array_split(pairs, min(CURVE_POINTS, len(pairs)) or 1)
     means = np.array([part.mean(axis=0) for part in parts if len(part)]).reshape(-1, 2)

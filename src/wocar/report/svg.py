@@ -1,4 +1,4 @@
-"""A chart as SVG inside the page: one group for each series, so that the legend can hide it. Colours are the page's."""
+"""Charts as SVG inside the page: one group per series, which the legend can hide; colours come from the page's CSS."""
 
 from collections.abc import Sequence
 from html import escape
@@ -11,12 +11,12 @@ LEFT, RIGHT, TOP, BOTTOM = 56, 12, 12, 46
 COLOURS = 8
 SHAPES = ("circle", "square", "triangle", "diamond")
 DASHES = ("", "7 3", "2 3", "9 3 2 3")
-FEW = 15
-"""Lines with no more points than this have each of them marked."""
+MARKED = 15
+"""Lines with at most so many points have each of them marked."""
 
 
 def svg(chart: Chart, styles: dict[str, int], id: str) -> str:
-    """The picture, named and described for readers that do not see it."""
+    """The chart with title and description for screen readers."""
     (x_low, x_high), (y_low, y_high) = extents(chart)
     x = Axis(x_low, x_high, LEFT, WIDTH - RIGHT)
     y = Axis(y_low, y_high, HEIGHT - BOTTOM, TOP)
@@ -34,7 +34,7 @@ def svg(chart: Chart, styles: dict[str, int], id: str) -> str:
 
 
 def swatch(style: int, series: Series, kind: str) -> str:
-    """The sign of a series in the legend."""
+    """The symbol of a series in the legend."""
     paper = "paper " if series.published else ""
     inside = f'<path class="line" d="M1 7H23"{_dash(style, series.published)}/>' if kind == "lines" else ""
     inside += '<rect class="bar" x="5" y="2" width="14" height="10"/>' if kind == "bars" else _mark(12, 7, style)
@@ -91,7 +91,7 @@ def _line(series: Series, x: Axis, y: Axis, style: int, i: int, n: int) -> str:
     around = [(a, low) for a, low, _ in bands] + [(a, high) for a, _, high in reversed(bands)]
     out = [f'<path class="band" d="{_path(around)}Z"/>'] if around else []
     out += [f'<path class="line" d="{_path(piece)}"{_dash(style, series.published)}/>' for piece in pieces if piece]
-    if len(points) <= FEW:
+    if len(points) <= MARKED:
         out += [_titled(_mark(*point, style), series, k) for k, point in enumerate(points) if point]
     return "".join(out)
 
@@ -154,9 +154,9 @@ def _path(points: Sequence[tuple[float, float]]) -> str:
     return "M" + "L".join(f"{_n(a)} {_n(b)}" for a, b in points)
 
 
-def _text(x: float, y: float, words: str, kind: str = "") -> str:
+def _text(x: float, y: float, text: str, kind: str = "") -> str:
     name = f' class="{kind}"' if kind else ""
-    return f'<text{name} x="{_n(x)}" y="{_n(y)}" text-anchor="middle">{escape(words)}</text>'
+    return f'<text{name} x="{_n(x)}" y="{_n(y)}" text-anchor="middle">{escape(text)}</text>'
 
 
 def _n(value: float) -> str:

@@ -1,12 +1,13 @@
-"""Tables of one task: methods and attacks with intervals, the median agent as in the paper; and what was run."""
+"""Tables of one task: returns with intervals, the median agent as in the paper, and the runs."""
 
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from wocar.evaluation.seed_statistics import estimate, median, median_agent
+from wocar.evaluation.seed_statistics import Estimate, estimate, median, median_agent
 from wocar.report.groups import AuditRow, Group, Radius, audit_commands
 from wocar.report.labels import attack_label, number, plus_minus, radius_text, slug
 from wocar.report.model import PaperNumber, Table, TableCell
@@ -14,13 +15,13 @@ from wocar.report.sources import Run
 
 
 def attacks_of(groups: Sequence[Group], radius: Radius | None) -> list[str]:
-    """Attacks that somebody met, in the order of the audits; no attack first."""
+    """Attacks of the audits at a radius, in their order; "none" first."""
     names = [attack for g in groups for m in g.members for attack in m.rows(radius)]
     return sorted(dict.fromkeys(names), key=lambda name: name != "none")
 
 
 def main_radius(groups: Sequence[Group], published: Sequence[PaperNumber]) -> list[Radius]:
-    """Radii of the audits of one task, the one to look at first in front: the paper's, else the commonest."""
+    """Radii of the audits of one task, the main one first: the paper's, else the most common."""
     counts = Counter(radius for g in groups for m in g.members for radius in m.radii())
     paper = {p.eps for p in published if p.label.startswith("tab:") and p.task == groups[0].task}
     return sorted(counts, key=lambda r: (not any(math.isclose(r.eps, e, rel_tol=1e-3) for e in paper), -counts[r]))
@@ -32,16 +33,16 @@ def results_table(
     published: Sequence[PaperNumber],
     missing: Sequence[dict[str, str]] = (),
 ) -> Table:
-    """Median over seeds with its interval for each method and attack, the worst marked, the paper's beside."""
+    """Median over seeds with its interval for each method and attack, the lowest marked, and the paper's number."""
     groups = [g for g in groups if g.values("worst", radius)]
     attacks = attacks_of(groups, radius)
     rows = []
     for group in groups:
         cells = {attack: _over_seeds(group, attack, radius, published) for attack in attacks}
-        met = {a: float(np.median(group.values(a, radius))) for a in attacks if group.values(a, radius)}
-        lowest = min(met, key=lambda a: met[a])
-        if len(met) > 1:
-            cells[lowest] = TableCell(*_but_worst(cells[lowest]), worst=True)
+        medians = {a: float(np.median(group.values(a, radius))) for a in attacks if group.values(a, radius)}
+        lowest = min(medians, key=lambda a: medians[a])
+        if len(medians) > 1:
+            cells[lowest] = replace(cells[lowest], worst=True)
         worst = _over_seeds(group, "worst", radius, published)
         natural, attacked = group.values("none", radius), float(np.median(group.values("worst", radius)))
         kept = attacked / float(np.median(natural)) if natural and np.median(natural) > 0 else None
@@ -57,7 +58,7 @@ def results_table(
     about = (
         f"Mean return of {_episodes(groups, radius)}, median over seeds; below it a 95 % interval, by bootstrap over "
         "seeds, or over episodes of a single seed. The lowest return of a row is marked. Worst: each agent under the "
-        "attack that was worst on episodes of selection. Paper: mean ± standard deviation as printed there."
+        "attack with the lowest return on the selection episodes. Paper: mean ± standard deviation as printed there."
     )
     headings = ["method", *map(attack_label, attacks), "worst", "kept", "seeds"]
     env = groups[0].env if groups else ""
@@ -67,46 +68,35 @@ def results_table(
 
 
 def _episodes(groups: Sequence[Group], radius: Radius | None) -> str:
-    """How many episodes the numbers of a table are means of."""
+    """The number of episodes behind the numbers of a table."""
     counts = sorted({row["episodes"] for g in groups for m in g.members for row in m.rows(radius).values()})
-    words = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}" if counts else "no"
-    return f"{words} episode{'' if counts == [1] else 's'}"
+    count = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}" if counts else "no"
+    return f"{count} episode{'' if counts == [1] else 's'}"
 
 
 def _over_seeds(group: Group, attack: str, radius: Radius | None, published: Sequence[PaperNumber]) -> TableCell:
-    values = group.values(attack, radius)
-    if not values:
+    if not group.values(attack, radius):
         return TableCell("", None, published=paper_text(group, attack, radius, published))
-    found = estimate([np.array(values)], median)
-    low, high = found.low, found.high
-    if len(values) == 1:
-        low, high = only_row(group, attack, radius)["interval"]
+    value, low, high = median_interval(group, attack, radius)
     note = f"{number(low)} .. {number(high)}"
     if attack == "worst":
         names = Counter(m_worst[0] for m in group.members if (m_worst := m.worst(radius)))
         note = f"{note}, {attack_label(names.most_common(1)[0][0])}"
-    return TableCell(number(found.value), found.value, note, paper_text(group, attack, radius, published))
+    return TableCell(number(value), value, note, paper_text(group, attack, radius, published))
 
 
-def only_row(group: Group, attack: str, radius: Radius | None) -> AuditRow:
-    """Of a group of which one agent met the attack."""
-    for member in group.members:
-        rows, worst = member.rows(radius), member.worst(radius)
-        if attack == "worst" and worst:
-            return worst[1]
-        if attack in rows:
-            return rows[attack]
-    raise KeyError(attack)
-
-
-def _but_worst(cell: TableCell) -> tuple[str, float | None, str, str]:
-    return cell.text, cell.value, cell.note, cell.published
+def median_interval(group: Group, attack: str, radius: Radius | None) -> Estimate:
+    """Median over seeds and its 95 % interval; of a single seed the interval over its episodes."""
+    rows = group.rows(attack, radius)
+    if len(rows) == 1:
+        return Estimate(rows[0]["mean"], *rows[0]["interval"])
+    return estimate([np.array([row["mean"] for row in rows])], median)
 
 
 def paper_numbers(
     published: Sequence[PaperNumber], task: str, method: str, variant: str, radius: Radius | None
 ) -> dict[str, PaperNumber]:
-    """Attack to the paper's number for this method at this radius; of several tables the first that has it."""
+    """Attack to the paper's number for this method at this radius; the first of several tables counts."""
     found: dict[str, PaperNumber] = {}
     for p in published:
         if p.label == "efficiency":
@@ -130,7 +120,7 @@ def paper_text(group: Group, attack: str, radius: Radius | None, published: Sequ
 
 
 def median_agents_table(groups: Sequence[Group], radius: Radius | None, published: Sequence[PaperNumber]) -> Table:
-    """The paper's way: of N agents the median one under its worst attack, mean ± std over its episodes."""
+    """As in the paper: of N agents the median one under its worst attack, mean ± std over its episodes."""
     groups = [g for g in groups if g.values("worst", radius)]
     attacks = attacks_of(groups, radius)
     rows = []
@@ -161,18 +151,18 @@ def median_agents_table(groups: Sequence[Group], radius: Radius | None, publishe
 
 
 def runs_table(groups: Sequence[Group], attackers: Sequence[Run]) -> Table:
-    """What was trained, how, in which versions and on which machine."""
-    made: dict[str, str] = {}
+    """Every training: command, versions and machine."""
+    setups: dict[str, str] = {}
     rows = []
     for g in groups:
         for m in g.members:
             data = m.run.data if m.run else (m.audits or m.estimates)[0].data
-            rows.append(_run_row(g.label, m.env, m.seed, m.settings.get("steps", ""), m.run, m.command, data, made))
+            rows.append(_run_row(g.label, m.env, m.seed, m.settings.get("steps", ""), m.run, m.command, data, setups))
     for run in attackers:
         label, steps = f"{run.config['method']} (attacker)", f"{run.config.get('steps', 0):g}"
         command = str(run.data.get("command", ""))
-        rows.append(_run_row(label, run.config["env"], run.config.get("seed"), steps, run, command, run.data, made))
-    about = "; ".join([f"made with {letter}: {words}" for words, letter in made.items()])
+        rows.append(_run_row(label, run.config["env"], run.config.get("seed"), steps, run, command, run.data, setups))
+    about = "; ".join([f"made with {letter}: {setup}" for setup, letter in setups.items()])
     headings = ["method", "task", "seed", "steps", "hours", "made with", "command"]
     return Table("runs", "Agents", f"{about}.", headings, rows, [])
 
@@ -185,11 +175,13 @@ def _run_row(
     run: Run | None,
     command: str,
     data: AuditRow,
-    made: dict[str, str],
+    setups: dict[str, str],
 ) -> list[TableCell]:
-    """`made` collects versions and machines under the letters A, B, ..."""
-    words = ", ".join(f"{k} {v}" for part in ("versions", "machine") for k, v in data.get(part, {}).items())
-    letter = made.setdefault(words or "unknown", f"{chr(65 + len(made) % 26)}{len(made) // 26 or ''}")
+    """`setups` collects versions and machines under the letters A, B, ..."""
+    parts = [f"{k} {v}" for part in ("versions", "machine") for k, v in data.get(part, {}).items()]
+    if git := data.get("git"):
+        parts.append(f"commit {git['commit'][:10]}{' with changes' if git['dirty'] else ''}")
+    letter = setups.setdefault(", ".join(parts) or "unknown", f"{chr(65 + len(setups) % 26)}{len(setups) // 26 or ''}")
     hours = run.hours if run else None
     return [
         TableCell(label),

@@ -29,9 +29,9 @@ def task_environment(root: Path) -> dict[str, str]:
 class TaskProcess:
     """A process that is handed one task after another."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, program: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "wocar.cli.task_process"],
+            [sys.executable, "-m", program],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             cwd=root,
@@ -83,12 +83,12 @@ class TaskProcess:
 
 
 class LocalExecutor:
-    """`jobs` processes. Each takes `tasks_each` tasks before a fresh one takes its place: what was compiled is at hand
-    for the next, what was leaked stays.
+    """`jobs` processes of the module `program`. Each does `tasks_each` tasks, so that compiled programs are reused, and
+    is then replaced by a new one, so that leaked memory does not add up.
     """
 
-    def __init__(self, root: Path, jobs: int, tasks_each: int) -> None:
-        self.root, self.jobs, self.tasks_each = root, jobs, tasks_each
+    def __init__(self, root: Path, jobs: int, tasks_each: int, program: str) -> None:
+        self.root, self.jobs, self.tasks_each, self.program = root, jobs, tasks_each, program
         self.workers: list[TaskProcess] = []
 
     @property
@@ -102,7 +102,7 @@ class LocalExecutor:
                 return
             worker.stop()
             self.workers.remove(worker)
-        self.workers.append(TaskProcess(self.root))
+        self.workers.append(TaskProcess(self.root, self.program))
         self.workers[-1].start(task)
 
     def wait(self, seconds: float) -> list[TaskOutcome]:

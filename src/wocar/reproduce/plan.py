@@ -1,26 +1,26 @@
-"""A plan: the trainings, audits and estimates behind a table or figure, and which of its rows each stands for."""
+"""Plans: the trainings, audits and estimates behind a table or figure, and which of its rows each stands for."""
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import equinox as eqx
 import jax
 
 from wocar.envs import env_spec
 from wocar.files import write_json
-from wocar.methods.presets import METHODS, default_config, make_algorithm
-from wocar.reproduce.durations import audit_seconds, estimate_seconds, train_seconds
-from wocar.reproduce.scales import Scale, discrete, eps_of, game
+from wocar.methods.presets import default_config, make_algorithm
+from wocar.methods.registry import find_method
+from wocar.methods.tasks import table_radii
+from wocar.reproduce.commands import AuditSettings, AuditTask, EstimateTask, RecordTask, TrainTask
+from wocar.reproduce.scales import Scale, discrete, game
 from wocar.reproduce.tasks import Task
 from wocar.types import UserError
 
-WHERE_OUT = ("--out", "{out}/run")
-FIRST = {"radial-dqn": "dqn"}
-"""Methods that go on from an agent of another."""
+T = TypeVar("T", bound=Task)
 
 
 @dataclass(frozen=True)
@@ -61,63 +61,72 @@ class Plan:
     def name(self) -> str:
         return f"{self.target}-{self.scale.name}"
 
-    def add(self, task: Task) -> Task:
+    def add(self, task: T) -> T:
         if task.key not in {known.key for known in self.tasks}:
             self.tasks.append(task)
         return task
 
     def wanted(self, row: TableRow) -> bool:
-        """Whether a row is among those asked for, or where none was among the scale's."""
+        """Whether a row is among the chosen environments and methods, by default the scale's."""
         methods = self.methods or self.scale.methods
         return (self.envs is None or row.env in self.envs) and (methods is None or row.method in methods)
 
     def agents(
-        self, row: TableRow, words: Sequence[str] = (), method: str | None = None, steps: int | None = None
-    ) -> list[Task]:
+        self,
+        row: TableRow,
+        settings: Mapping[str, Any] | None = None,
+        method: str | None = None,
+        steps: int | None = None,
+    ) -> list[TrainTask]:
         """A training for each seed; `method` trains it where that is not the row's own. None where it is missing."""
         if not self.wanted(row):
             return []
-        method = method or (self.scale.atla if row.method == "atla-ppo" else row.method)
-        why = lacking(method, row.env)
-        if why:
+        name = method or self.scale.trained_by(row.method)
+        if why := lacking(name, row.env):
             self.missing += [] if any(m.row == row for m in self.missing) else [Missing(row, why)]
             return []
         usual = self.scale.atari_seeds if game(row.env) else self.scale.seeds
+        chosen = steps or self.scale.train_steps(name, row.env, row.method)
         made = []
         for seed in range(self.seeds or usual):
-            needs = [self.add(train_task(self.scale, FIRST[method], row.env, seed))] if method in FIRST else []
-            task = self.add(train_task(self.scale, method, row.env, seed, steps, words, needs))
+            task = self._training(name, row.env, seed, chosen, settings or {})
             self.rows[task.key] = row
             made.append(task)
         return made
 
-    def audit(self, run: Task, words: Sequence[str], eps: Iterable[float], at: str = "") -> Task:
+    def _training(self, name: str, env: str, seed: int, steps: int, settings: Mapping[str, Any]) -> TrainTask:
+        """The training of a method, after that of the agent it starts from."""
+        method, first = find_method(name), None
+        if method.starts_from:
+            first = self._training(method.starts_from, env, seed, self.scale.train_steps(method.starts_from, env), {})
+        task = TrainTask(
+            method=name,
+            env=env,
+            seed=seed,
+            steps=steps,
+            checkpoint_every=max(1, steps // self.scale.checkpoints),
+            keep_checkpoints=not discrete(env),
+            preset=self.scale.game_preset if game(env) and self.scale.game_preset in method.presets else "paper",
+            settings=tuple(settings.items()),
+            first=first,
+        )
+        return self.add(task)
+
+    def audit(self, run: TrainTask, how: AuditSettings, radii: Iterable[float], checkpoint: str = "") -> AuditTask:
         """Of a training's agent, or as it was at a checkpoint."""
-        radii = ",".join(f"{value:.6g}" for value in eps)
-        agent = f"{{0}}/run/checkpoints/{at}" if at else "{0}/run"
-        command = ("audit", agent, *words, "--eps", radii, "--episodes", str(self.scale.episodes))
-        seconds = audit_seconds(words, self.scale.episodes, len(radii.split(",")), self.rows[run.key].env)
-        title = f"audit {run.title.removeprefix('train ')}{f', checkpoint {int(at)}' if at else ''}, eps {radii}"
-        files = ("--json", "{out}/audit.json", "--out", "{out}/parts")
-        return self.add(Task("audit", title, (*command, *files), "audit.json", (run,), seconds))
+        return self.add(AuditTask(run, how, tuple(radii), self.scale.episodes, checkpoint))
 
-    def estimate(self, run: Task, at: str) -> Task:
-        eps = eps_of(self.rows[run.key].env)[0]
-        words = ("estimate", f"{{0}}/run/checkpoints/{at}", *self.scale.estimate, "--eps", f"{eps:.6g}")
-        files = ("--episodes", str(self.scale.episodes), "--json", "{out}/estimate.json")
-        title = f"estimate {run.title.removeprefix('train ')}, checkpoint {int(at)}"
-        return self.add(Task("estimate", title, (*words, *files), "estimate.json", (run,), estimate_seconds(words)))
+    def estimate(self, run: TrainTask, checkpoint: str) -> EstimateTask:
+        eps = table_radii(run.env)[0]
+        return self.add(EstimateTask(run, self.scale.estimate, eps, self.scale.episodes, checkpoint))
 
-    def states(self, run: Task) -> Task:
-        words = ("record", "{0}/run", "--importance", "--out", "{out}/states.png")
-        title = f"states {run.title.removeprefix('train ')}"
-        return self.add(Task("record", title, words, "states.png", (run,), 30.0))
+    def states(self, run: TrainTask) -> RecordTask:
+        return self.add(RecordTask(run))
 
-    def checkpoints(self, run: Task) -> list[str]:
+    def checkpoints(self, run: TrainTask) -> list[str]:
         """Names of the checkpoints that a training leaves."""
-        row, words = self.rows[run.key], list(run.words)
-        steps, every = (int(words[words.index(name) + 1]) for name in ("--steps", "--checkpoint-every"))
-        config = dataclasses.replace(default_config(words[1], row.env), steps=steps, checkpoint_every=every)
+        preset = default_config(run.method, run.env, run.preset)
+        config = dataclasses.replace(preset, steps=run.steps, checkpoint_every=run.checkpoint_every)
         ends = range(config.segment, config.iterations + config.segment, config.segment)
         return [f"{min(end, config.iterations):07d}" for end in ends]
 
@@ -141,43 +150,20 @@ class Plan:
         return folder
 
 
-def train_task(
-    scale: Scale,
-    method: str,
-    env: str,
-    seed: int,
-    steps: int | None = None,
-    words: Sequence[str] = (),
-    needs: Sequence[Task] = (),
-) -> Task:
-    """A training; `needs` is the one whose agent it starts from."""
-    steps = steps or scale.train_steps(method, env)
-    every = max(1, steps // scale.checkpoints)
-    keep = () if discrete(env) else ("--keep-checkpoints",)
-    words = [*words, *(scale.dqn if method.endswith("dqn") and game(env) else ())]
-    first = ["--init-from", "{0}/run"] if needs else []
-    command = ["train", method, "--env", env, "--seed", str(seed), "--steps", str(steps), *words, *first]
-    command += ["--checkpoint-every", str(every), *keep, "--threads", "1", "--resume", *WHERE_OUT]
-    title = " ".join(["train", method, *words]) + f" on {env}, {steps:,} steps, seed {seed}"
-    seconds = train_seconds(method, env, steps)
-    return Task("train", title, tuple(command), "run/agent/agent.json", tuple(needs), seconds)
-
-
 @cache
 def lacking(method: str, env: str) -> str:
     """Why a method cannot be trained on a task; empty where it can."""
-    if method not in METHODS:
+    try:
+        find_method(method)
+    except UserError:
         return "not available yet"
     if not game(env):
         return ""
     try:
-        algorithm: Any = make_algorithm(default_config(method, env), spec := env_spec(env))
+        algorithm = make_algorithm(default_config(method, env), spec := env_spec(env))
         eqx.filter_eval_shape(algorithm.init, spec, jax.random.key(0))
     except UserError as error:
         return f"not available yet on {env}: {error}"
     except jax.errors.JAXTypeError:
         return ""  # it takes the environment, but not an abstract key
     return ""
-
-
-PlanBuilder = Callable[[Plan], None]

@@ -1,9 +1,11 @@
-"""How large a reproduction is: the paper's own size, an evening on two cores, or seconds for a test."""
+"""Scales of a reproduction: the paper's own size, an evening on two cores, or seconds for a test."""
 
 from dataclasses import dataclass
-from fractions import Fraction
 
-from wocar.methods.presets import EPS
+from wocar.methods.registry import find_method
+from wocar.methods.tasks import kind_of, sweep_radii, task_of
+from wocar.reproduce.commands import AuditSettings, EstimateSettings
+from wocar.reproduce.paper_numbers import EFFICIENCY
 
 HOPPER, WALKER, CHEETAH, ANT = "Hopper-v4", "Walker2d-v4", "HalfCheetah-v4", "Ant-v4"
 MUJOCO = (HOPPER, WALKER, CHEETAH, ANT)
@@ -12,11 +14,8 @@ ATARI = ("Pong-v5", "Freeway-v5", "BankHeist-v5", "RoadRunner-v5")
 STAND_IN = "GoHomeDiscrete-v0"
 """Where a test would need an Atari game."""
 FEW = ("ppo", "sa-ppo", "atla-ppo", "wocar-ppo", "a2c", "wocar-a2c", "dqn", "wocar-dqn")
-MUJOCO_ATTACKS = "none,random,maxdiff,robust-sarsa,sa-rl,pa-ad"
-ATARI_ATTACKS = "none,pgd-10,minbest,pa-ad"
-ATARI_EPS = tuple(float(Fraction(n, 255)) for n in (1, 3))
-SWEEPS = {HOPPER: (0.05, 0.075, 0.1, 0.15, 0.2), WALKER: (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)}
-"""Radii of fig:eps."""
+MUJOCO_ATTACKS = ("none", "random", "maxdiff", "robust-sarsa", "sa-rl", "pa-ad")
+ATARI_ATTACKS = ("none", "pgd-10", "minbest", "pa-ad")
 
 
 @dataclass(frozen=True)
@@ -32,8 +31,8 @@ class Scale:
     """Those that are run; None: all."""
     atla: str
     """What trains the row ATLA-PPO: the paper's is with LSTMs and a regulariser."""
-    dqn: tuple[str, ...]
-    """Options of DQN's trainings on games."""
+    game_preset: str
+    """Of trainings on games, where the method has it."""
     seeds: int
     atari_seeds: int
     steps: float
@@ -44,14 +43,14 @@ class Scale:
     checkpoints: int
     """At which agents are looked at during training."""
     episodes: int
-    audit: tuple[str, ...]
+    audit: AuditSettings
     """How the agents of a table are attacked."""
-    atari_audit: tuple[str, ...]
-    sweep: tuple[str, ...]
+    atari_audit: AuditSettings
+    sweep: AuditSettings
     """How they are attacked at several radii."""
-    curve: tuple[str, ...]
+    curve: AuditSettings
     """How they are attacked at each checkpoint."""
-    estimate: tuple[str, ...]
+    estimate: EstimateSettings
     kappas: tuple[float, ...]
     """Weights of the worst-attack value beside the usual one."""
     radii: int
@@ -59,54 +58,48 @@ class Scale:
     tasks_each: int
     """Tasks that one process takes."""
 
-    def train_steps(self, method: str, env: str) -> int:
-        """Environment steps of a training."""
+    def trained_by(self, row: str) -> str:
+        """The method that trains the agents of a row."""
+        return self.atla if row == "atla-ppo" else row
+
+    def train_steps(self, method: str, env: str, row: str = "") -> int:
+        """Environment steps of a training of a method for a row of the paper's tables, by default its own."""
         if discrete(env):
             return self.atari_steps
         if self.steps > 1:
             return int(self.steps)
-        steps = round(self.steps * paper_steps(method, env))
-        return min(steps, (self.most_steps or steps) * (2 if "atla" in method else 1))
+        steps = round(self.steps * paper_steps(row or method, env)) * sides(method)
+        return min(steps, (self.most_steps or steps) * sides(method))
 
-    def same_steps(self, method: str, env: str) -> int:
+    def same_steps(self, row: str, env: str) -> int:
         """Those of tab:mujoco_app_less: an agent's own steps, beside which its adversary's are not counted there."""
-        return self.train_steps("wocar-ppo", env) * (2 if "atla" in method and self.steps <= 1 else 1)
+        return self.train_steps("wocar-ppo", env) * (sides(self.trained_by(row)) if self.steps <= 1 else 1)
 
     def sweep_radii(self, env: str) -> tuple[float, ...]:
-        radii = SWEEPS.get(env) or tuple(round(share * eps_of(env)[0], 4) for share in (0.5, 1.0, 1.5, 2.0, 3.0))
+        radii = sweep_radii(env)
         step = (len(radii) - 1) / max(self.radii - 1, 1)
         return tuple(radii[round(i * step)] for i in range(min(self.radii, len(radii))))
 
 
 def game(env: str) -> bool:
     """Whether it is one of Atari's."""
-    return env.split("-")[0] in {known.split("-")[0] for known in ATARI}
+    return kind_of(env) == "game"
 
 
 def discrete(env: str) -> bool:
     return game(env) or env == STAND_IN
 
 
-def paper_steps(method: str, env: str) -> int:
-    """As in the table `efficiency`; Walker2d and HalfCheetah as Hopper. It counts an agent's steps, not those that its
-    adversary learns from; ours are all steps.
-    """
-    if "atla" in method:
-        return 20_000_000 if env == ANT else 10_000_000
-    if env == ANT:
-        return 7_500_000 if method == "wocar-ppo" else 10_000_000
-    return 4_000_000 if "radial" in method else 2_000_000
+def paper_steps(row: str, env: str) -> int:
+    """An agent's own, as in the table `efficiency`; Walker2d and HalfCheetah as Hopper, rows not in it as SA-PPO."""
+    table = EFFICIENCY.get(task_of(env), EFFICIENCY["Hopper"])
+    _, millions = table.get(row, table["sa-ppo"])
+    return round(1e6 * millions)
 
 
-def eps_of(env: str) -> tuple[float, ...]:
-    """The radii at which the paper's tables attack."""
-    if game(env):
-        return ATARI_EPS
-    return (EPS.get(env.split("-v")[0], 0.1),)
-
-
-def _learned(attacks: str, budget: int) -> tuple[str, ...]:
-    return ("--attacks", attacks, "--budget-steps", str(budget))
+def sides(method: str) -> int:
+    """Who takes steps: an adversary that learns too takes as many as the agent."""
+    return 2 if find_method(method).adversary else 1
 
 
 SCALES: dict[str, Scale] = {
@@ -118,7 +111,7 @@ SCALES: dict[str, Scale] = {
         a2c=STAND_IN,
         methods=FEW,
         atla="atla-ppo",
-        dqn=(),
+        game_preset="paper",
         seeds=1,
         atari_seeds=1,
         steps=4096,
@@ -126,11 +119,11 @@ SCALES: dict[str, Scale] = {
         atari_steps=2048,
         checkpoints=2,
         episodes=1,
-        audit=_learned("none,random,maxdiff,sa-rl", 2048),
-        atari_audit=_learned("none,pgd-10,pa-ad", 2048),
-        sweep=("--attacks", "none,maxdiff"),
-        curve=("--attacks", "none,maxdiff"),
-        estimate=("--steps", "256", "--sweeps", "2", "--explorations", "0"),
+        audit=AuditSettings(("none", "random", "maxdiff", "sa-rl"), budget_steps=2048),
+        atari_audit=AuditSettings(("none", "pgd-10", "pa-ad"), budget_steps=2048),
+        sweep=AuditSettings(("none", "maxdiff")),
+        curve=AuditSettings(("none", "maxdiff")),
+        estimate=EstimateSettings(steps=256, sweeps=2, explorations=0),
         kappas=(0.0,),
         radii=2,
         tasks_each=1000,
@@ -143,7 +136,7 @@ SCALES: dict[str, Scale] = {
         a2c="BankHeist-stack4-v5",
         methods=None,
         atla="atla-ppo",
-        dqn=("--preset", "small"),
+        game_preset="small",
         seeds=2,
         atari_seeds=1,
         steps=0.5,
@@ -151,11 +144,11 @@ SCALES: dict[str, Scale] = {
         atari_steps=800_000,
         checkpoints=5,
         episodes=50,
-        audit=_learned(MUJOCO_ATTACKS, 300_000),
-        atari_audit=_learned(ATARI_ATTACKS, 300_000),
-        sweep=_learned("none,maxdiff,robust-sarsa,pa-ad", 200_000),
-        curve=_learned("none,maxdiff,robust-sarsa,pa-ad", 50_000),
-        estimate=(),
+        audit=AuditSettings(MUJOCO_ATTACKS, budget_steps=300_000),
+        atari_audit=AuditSettings(ATARI_ATTACKS, budget_steps=300_000),
+        sweep=AuditSettings(("none", "maxdiff", "robust-sarsa", "pa-ad"), budget_steps=200_000),
+        curve=AuditSettings(("none", "maxdiff", "robust-sarsa", "pa-ad"), budget_steps=50_000),
+        estimate=EstimateSettings(),
         kappas=(0.0, 0.4, 1.0),
         radii=3,
         tasks_each=1,
@@ -168,7 +161,7 @@ SCALES: dict[str, Scale] = {
         a2c="BankHeist-stack4-v5",
         methods=None,
         atla="atla-lstm-sa-ppo",
-        dqn=(),
+        game_preset="paper",
         seeds=30,
         atari_seeds=10,
         steps=1.0,
@@ -176,11 +169,11 @@ SCALES: dict[str, Scale] = {
         atari_steps=6_000_000,
         checkpoints=24,
         episodes=50,
-        audit=("--suite", "mujoco-v1"),
-        atari_audit=("--suite", "atari-v1"),
-        sweep=_learned("none,robust-sarsa,sa-rl,pa-ad", 1_000_000),
-        curve=_learned("none,maxdiff,robust-sarsa,sa-rl,pa-ad", 200_000),
-        estimate=(),
+        audit=AuditSettings(suite="mujoco-v1"),
+        atari_audit=AuditSettings(suite="atari-v1"),
+        sweep=AuditSettings(("none", "robust-sarsa", "sa-rl", "pa-ad"), budget_steps=1_000_000),
+        curve=AuditSettings(("none", "maxdiff", "robust-sarsa", "sa-rl", "pa-ad"), budget_steps=200_000),
+        estimate=EstimateSettings(),
         kappas=(0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.9, 1.0),
         radii=6,
         tasks_each=1,

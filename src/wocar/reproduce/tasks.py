@@ -1,4 +1,4 @@
-"""A task: one `wocar` command with a folder of its own, named by what it computes; and what that folder holds."""
+"""Tasks of a plan: one `wocar` command each, in a folder named by what it computes; and what that folder holds."""
 
 import fcntl
 import hashlib
@@ -10,32 +10,48 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar
 
 from wocar.files import read_json, write_json
 from wocar.types import UserError
 
-TaskKind = Literal["train", "audit", "estimate", "record", "draw"]
 FOLDER = "tasks"
 """Below the folder of all plans: tasks are shared between them."""
 
 
 @dataclass(frozen=True)
 class Task:
-    kind: TaskKind
-    title: str
-    words: tuple[str, ...]
-    """The command; {out} stands for the task's folder, {0}, {1}, ... for those of its needs."""
-    result: str
+    """What every kind of task has; its fields say what is computed."""
+
+    kind: ClassVar[str]
+    result: ClassVar[str]
     """A file in the folder that is there when the task is done."""
-    needs: tuple["Task", ...] = ()
-    seconds: float = 60.0
-    """A guess, on one core."""
+
+    @property
+    def title(self) -> str:
+        raise NotImplementedError
+
+    @property
+    def needs(self) -> tuple["Task", ...]:
+        """Tasks that must be done before."""
+        return ()
+
+    @property
+    def seconds(self) -> float:
+        """An estimate, on one core."""
+        return 60.0
+
+    def words(self, out: str) -> list[str]:
+        """The command, with this folder for what it computes."""
+        raise NotImplementedError
+
+    def argv(self) -> list[str]:
+        return self.words(self.folder)
 
     @cached_property
     def key(self) -> str:
         """Of the content: the same command on the same inputs is the same task."""
-        text = json.dumps([self.words, self.result, [need.key for need in self.needs]])
+        text = json.dumps([self.words("{out}"), self.result, [need.key for need in self.needs]])
         return hashlib.sha256(text.encode()).hexdigest()
 
     @property
@@ -43,14 +59,9 @@ class Task:
         """Relative to the folder of all plans, in which commands are run."""
         return f"{FOLDER}/{re.sub(r'[^a-z0-9.]+', '-', self.title.lower())[:90]}-{self.key[:10]}"
 
-    @property
-    def argv(self) -> list[str]:
-        folders = [need.folder for need in self.needs]
-        return [word.format(*folders, out=self.folder) for word in self.words]
-
 
 class TaskFolder:
-    """What is known of a task on disk. Who holds its lock works on it; a killed process holds no lock."""
+    """The state of a task on disk. The process that holds its lock works on it; a killed one holds none."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -60,9 +71,9 @@ class TaskFolder:
         return self.path / "log.txt"
 
     def prepare(self, task: Task) -> None:
-        """Write down what is to be done, for the process that does it."""
+        """Write the command, for the process that runs it."""
         self.path.mkdir(parents=True, exist_ok=True)
-        text = {"title": task.title, "argv": task.argv, "key": task.key, "result": task.result}
+        text = {"title": task.title, "argv": task.argv(), "key": task.key, "result": task.result}
         if not (self.path / "task.json").exists():
             write_json(self.path / "task.json", text)
 

@@ -8,13 +8,14 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from wocar.mechanisms.objective import Info, PolicyLoss, PolicyObjective, standardise
+from wocar.config_base import COUNT, NOT_NEGATIVE, POSITIVE, SHARE, AlgorithmConfig
+from wocar.mechanisms.objective import Info, PolicyLoss, PolicyObjective, Vanilla, standardise
 from wocar.training.learner import Learner, Networks, apply_gradient, create_learner, make_batch
 from wocar.types import Array, Batch, EnvSpec, Transitions
 
 
 @dataclass(frozen=True)
-class A2CConfig:
+class A2CConfig(AlgorithmConfig, kind="a2c"):
     n_envs: int = 16
     """Environments stepped together."""
     n_steps: int = 5
@@ -34,6 +35,16 @@ class A2CConfig:
     hidden: tuple[int, ...] = (64, 64)
     normalise_obs: bool = True
     normalise_reward: bool = True
+
+    ranges = (
+        COUNT.of("n_envs n_steps")
+        | POSITIVE.of("max_grad_norm init_std")
+        | NOT_NEGATIVE.of("policy_lr value_lr ent_coef")
+        | SHARE.of("gamma gae_lambda")
+    )
+
+    def build(self, objective: PolicyObjective | None) -> "A2C":
+        return A2C(self, Vanilla() if objective is None else objective)
 
 
 class A2C:

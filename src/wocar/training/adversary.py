@@ -11,9 +11,9 @@ import numpy as np
 from wocar.agent import Agent
 from wocar.attacks.guided import Examples
 from wocar.attacks.learned import LearnedAttack, learned_attack, make_actor
-from wocar.bounds import Ball
 from wocar.files import tree_arrays
 from wocar.mechanisms.objective import Vanilla
+from wocar.threat import Threat
 from wocar.training.adversary_config import ATTACKS, AttackConfig
 from wocar.training.adversary_env import AdversaryEnv, adversary_spec
 from wocar.training.imitation import imitate
@@ -30,10 +30,10 @@ def train_adversary(config: RunConfig, victim: Agent, lessons: Examples | None =
     if attack is None or not isinstance(ppo, PPOConfig):
         raise ValueError(f"{config.method} is not the configuration of an adversary trained by PPO")
     config = dataclasses.replace(config, attack=dataclasses.replace(attack, victim_digest=digest(victim)))
-    actor = make_actor(config.method, **_actor_settings(attack))
+    actor = make_actor(attack.kind, **_actor_settings(attack))
     if getattr(attack, "actor", None) == "target" and not victim.spec.actions.discrete:
         raise UserError(f"--actor target needs discrete actions; those of {victim.spec.id} are continuous")
-    ball = Ball.within(victim.normaliser.limits, attack.eps, attack.norm)
+    ball = attack.threat.ball_for(victim)
 
     def make(config: RunConfig, segment: int) -> VectorEnv:
         return AdversaryEnv(victim, make_envs(config, segment), actor, ball)
@@ -47,7 +47,7 @@ def train_adversary(config: RunConfig, victim: Agent, lessons: Examples | None =
 def train_attacker(
     kind: str,
     victim: Agent,
-    eps: float,
+    threat: Threat,
     out: Path,
     steps: int = 1_000_000,
     seed: int = 0,
@@ -57,7 +57,7 @@ def train_attacker(
 ) -> LearnedAttack:
     """Train "sa-rl" or "pa-ad" against the victim in the folder `out`, or go on there; returns the attack.
 
-    `settings` are fields of PPOConfig, and of the attack's configuration (norm, actor, pgd_steps).
+    `settings` are fields of PPOConfig, and of the attack's configuration (actor, pgd_steps).
     """
     settings = dict(settings or {})
     names = {field.name for field in dataclasses.fields(ATTACKS[kind])}
@@ -70,7 +70,7 @@ def train_attacker(
         out=out,
         resume=resume,
         algorithm=PPOConfig(**{"normalise_obs": False, **settings}),
-        attack=ATTACKS[kind](**{"victim": Path(victim.meta.get("method", "agent")), "eps": eps, **own}),
+        attack=ATTACKS[kind](Path(victim.meta.get("method", "agent")), threat, **own),
     )
     config.check()
     return learned_attack(train_adversary(config, victim, lessons), victim.spec)

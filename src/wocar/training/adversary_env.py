@@ -11,6 +11,7 @@ import numpy as np
 from wocar.agent import Agent
 from wocar.attacks.learned import Actor, Direction, Displacement, softmax_pull_back
 from wocar.bounds import Ball
+from wocar.bounds.host_ball import HostBall
 from wocar.networks.host_gradient import host_vjp
 from wocar.networks.recurrent import LSTMState, reset_state
 from wocar.types import EnvSpec, Step, UserError, VectorEnv
@@ -104,16 +105,9 @@ def _move(actor: Actor, policy: Any, ball: Ball, obs: jax.Array, actions: jax.Ar
 
 def host_show(actor: Actor, policy: Any, ball: Ball) -> Show | None:
     """`project(z, actor.move(z, u))` in NumPy; None where that takes more than products with dense layers."""
-    eps = float(ball.eps)
-
-    def cut(z: np.ndarray) -> np.ndarray:
-        return z if ball.low is None and ball.high is None else np.clip(z, ball.low, ball.high)
-
-    def displaced(z: np.ndarray, u: np.ndarray) -> np.ndarray:
-        return cut(z + eps * _into_unit_ball(u.reshape(z.shape), ball))
-
+    host = HostBall.of(ball)
     if isinstance(actor, Displacement):
-        return displaced
+        return lambda z, u: host.moved(z, host.in_unit_ball(u.reshape(z.shape)))
     dense = isinstance(actor, Direction) and actor.steps == 1 and isinstance(policy.network, eqx.nn.Sequential)
     vjp = host_vjp(policy.network) if dense else None
     if vjp is None:
@@ -122,18 +116,6 @@ def host_show(actor: Actor, policy: Any, ball: Ball) -> Show | None:
     def directed(z: np.ndarray, d: np.ndarray) -> np.ndarray:
         head, pull_back = vjp(z)
         gradient = pull_back(softmax_pull_back(head, d) if policy.discrete else d)
-        return cut(z + eps * _steepest(gradient, ball))
+        return host.moved(z, host.direction(gradient))
 
     return directed
-
-
-def _into_unit_ball(u: np.ndarray, ball: Ball) -> np.ndarray:
-    return np.clip(u, -1, 1) if ball.norm == "linf" else u / np.maximum(_lengths(u), 1)
-
-
-def _steepest(gradient: np.ndarray, ball: Ball) -> np.ndarray:
-    return np.sign(gradient) if ball.norm == "linf" else gradient / np.maximum(_lengths(gradient), 1e-12)
-
-
-def _lengths(x: np.ndarray) -> np.ndarray:
-    return np.sqrt(np.sum(x * x, axis=tuple(range(1, x.ndim)), keepdims=True))

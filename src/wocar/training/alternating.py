@@ -8,11 +8,11 @@ import numpy as np
 
 from wocar.agent import Agent
 from wocar.attacks.learned import make_actor
-from wocar.bounds import Ball
 from wocar.envs.env_slice import EnvSlice
 from wocar.mechanisms.objective import Vanilla
 from wocar.networks.normaliser import as_is
 from wocar.rollout import Rollout
+from wocar.threat import Threat
 from wocar.training.adversary_config import ATTACKS, AdversaryConfig, attack_meta
 from wocar.training.adversary_env import AdversaryEnv, Screen, adversary_spec
 from wocar.training.attacked_env import AttackedEnv
@@ -36,8 +36,7 @@ class Alternating:
         self.agent_half = _Attacked(config, algorithm, spec)
         rival: Algorithm = type(algorithm)(rival_config.algorithm, Vanilla())
         self.adversary_half = OnPolicy(rival_config, rival, adversary_spec(spec, self.actor), stream=1)
-        eps, norm = config.adversary.adversary_eps, config.adversary.adversary_norm
-        self.ball = Ball.within(self.agent_half.normaliser.limits, eps, norm)
+        self.ball = config.adversary.adversary_threat.ball_for(self.agent_half)
 
     def begin(self, env: VectorEnv, rng: np.random.Generator) -> None:
         agent, adversary, shows, acts = rng.spawn(4)
@@ -105,14 +104,15 @@ class _Attacked(OnPolicy):
 def adversary_run(config: RunConfig, adversary: AdversaryConfig) -> RunConfig:
     """The adversary's half as a training of its own: its learning rates, as many iterations."""
     names = ("policy_lr", "value_lr", "ent_coef", "clip_range")
-    own = {name: getattr(adversary, f"adversary_{name}") for name in names if hasattr(config.algorithm, name)}
+    own: dict[str, Any] = {n: getattr(adversary, f"adversary_{n}") for n in names if hasattr(config.algorithm, n)}
+    own["normalise_obs"] = False
     kind = adversary.adversary_kind
     return dataclasses.replace(
         config,
         method=kind,
         steps=config.iterations * config.rollout_steps,
-        algorithm=dataclasses.replace(config.algorithm, **own, normalise_obs=False),
+        algorithm=dataclasses.replace(config.algorithm, **own),
         robust=None,
-        attack=ATTACKS[kind](Path("agent"), adversary.adversary_eps, adversary.adversary_norm),
+        attack=ATTACKS[kind](Path("agent"), Threat(**vars(adversary.adversary_threat))),
         adversary=None,
     )

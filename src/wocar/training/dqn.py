@@ -10,7 +10,8 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from wocar.mechanisms.objective import BaseLoss, Info
+from wocar.config_base import COUNT, NOT_NEGATIVE, POSITIVE, SHARE, AlgorithmConfig
+from wocar.mechanisms.objective import BaseLoss, Info, Vanilla
 from wocar.mechanisms.q_objective import ActionValues, QBatch, QNet, QObjective
 from wocar.mechanisms.worst_value import taken
 from wocar.networks import SMALL_CNN, DiscreteCritic, GreedyPolicy, cnn, linear, mlp, uniform_weights
@@ -19,7 +20,7 @@ from wocar.types import Array, EnvSpec, UserError
 
 
 @dataclass(frozen=True)
-class DQNConfig:
+class DQNConfig(AlgorithmConfig, kind="dqn"):
     n_envs: int = 8
     """Environments stepped together."""
     n_steps: int = 8
@@ -68,6 +69,24 @@ class DQNConfig:
     """Vectors by their running mean and deviation; pixels are divided by 255."""
     init_from: str = ""
     """Folder of an agent whose Q network all networks start from."""
+
+    ranges = (
+        COUNT.of("n_envs n_steps train_freq batch_size buffer_size target_update_interval n_step exploration_hold")
+        | POSITIVE.of("max_grad_norm")
+        | NOT_NEGATIVE.of("learning_rate learning_starts")
+        | SHARE.of("gamma tau per_alpha per_beta exploration_fraction")
+        | SHARE.of("exploration_initial_eps exploration_final_eps exploration_end_eps")
+    )
+
+    def build(self, objective: QObjective | None) -> "DQN":
+        return DQN(self, Vanilla() if objective is None else objective)
+
+    def check(self, run: Any) -> None:
+        if run.batch_steps % self.train_freq:
+            raise UserError(f"--train-freq must divide n_envs * n_steps = {run.batch_steps}, not be {self.train_freq}")
+        least = self.n_envs * (self.n_step + 10)
+        if self.buffer_size < least:
+            raise UserError(f"--buffer-size must be at least {least} here, not {self.buffer_size}")
 
     @property
     def updates(self) -> int:

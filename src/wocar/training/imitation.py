@@ -1,4 +1,4 @@
-"""A policy that begins by doing as examples do."""
+"""Imitation of examples, to initialise a policy."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from wocar.types import Array
 
 
 def imitate(policy: Any, obs: Array, wanted: Array, seed: int, steps: int = 4000, batch: int = 256) -> Any:
-    """The policy after least squares of its mode to `wanted` at `obs`."""
+    """The policy after a least-squares fit of its mode at `obs` to `wanted`."""
     adam, key = optax.adam(optax.linear_schedule(2e-3, 1e-4, steps)), jax.random.key(seed)
     arrays, static = eqx.partition(policy, eqx.is_array)
 

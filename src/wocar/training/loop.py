@@ -41,6 +41,8 @@ def train(
     make: Callable[[RunConfig, int], VectorEnv] = make_envs,
 ) -> Agent:
     """Run or resume a training; returns the final agent, which the run folder then holds."""
+    for threat in config.threats:
+        threat.check_training(spec, config.algorithm.normalise_obs)
     folder = RunFolder(config.out)
     run = _Run(config, make_worker(config, algorithm, spec), make, folder)
     folder.open(config)
@@ -88,12 +90,10 @@ class _Run:
         agent, config = self.worker.agent(), self.config
         meta: dict[str, Any] = {"method": config.method, "seed": config.seed}
         meta |= {"steps": self.iteration * config.batch_steps, **agent.meta}
-        if config.adversary is not None:
-            meta["eps"] = config.adversary.adversary_eps
-        if config.robust is not None:
-            meta["eps"] = config.robust.eps
+        if config.threat is not None:
+            meta |= {"eps": config.threat.eps, "threat": config.threat.to_json()}
         if config.attack is not None:
-            meta |= attack_meta(config.method, config.attack)
+            meta |= attack_meta(config.attack.kind, config.attack)
         agent.meta = meta
         return agent
 

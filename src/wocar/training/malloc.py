@@ -1,4 +1,4 @@
-"""Memory that a program frees at every step and needs again at the next."""
+"""Settings of the C library's allocator."""
 
 import ctypes
 import functools
@@ -9,10 +9,10 @@ TRIM_THRESHOLD, TOP_PAD, MMAP_MAX = -1, -2, -4
 
 @functools.cache
 def keep_freed_memory() -> bool:
-    """Let the C library keep what is freed, up to 2 GB; whether it can.
+    """Let the C library keep up to 2 GB of freed memory; returns whether it does.
 
-    Otherwise the buffers of a large update, above all of convolutions, go back to the kernel after each call, and
-    every page of them is fetched and cleared anew: a third of the time of WocaR-DQN's update on pixels.
+    By default the buffers of a large update, above all of convolutions, are returned to the kernel after each call,
+    and all their pages are mapped and cleared again: a third of the time of WocaR-DQN's update on pixels.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt

@@ -8,7 +8,8 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from wocar.mechanisms.objective import Info, PolicyLoss, PolicyObjective, standardise
+from wocar.config_base import COUNT, NOT_NEGATIVE, POSITIVE, SHARE, AlgorithmConfig
+from wocar.mechanisms.objective import Info, PolicyLoss, PolicyObjective, Vanilla, standardise
 from wocar.training.learner import (
     Learner,
     Networks,
@@ -21,7 +22,7 @@ from wocar.types import Array, Batch, EnvSpec, Transitions
 
 
 @dataclass(frozen=True)
-class PPOConfig:
+class PPOConfig(AlgorithmConfig, kind="ppo"):
     n_envs: int = 16
     """Environments stepped together."""
     n_steps: int = 128
@@ -45,14 +46,19 @@ class PPOConfig:
     normalise_obs: bool = True
     normalise_reward: bool = True
 
+    ranges = (
+        COUNT.of("n_envs n_steps policy_epochs value_epochs")
+        | POSITIVE.of("clip_range init_std")
+        | NOT_NEGATIVE.of("policy_lr value_lr ent_coef")
+        | SHARE.of("gamma gae_lambda")
+    )
+
+    def build(self, objective: PolicyObjective | None) -> "PPO":
+        return PPO(self, Vanilla() if objective is None else objective)
+
     @property
     def networks(self) -> Networks:
         return Networks(self.hidden, self.init_std)
-
-    @property
-    def block(self) -> int:
-        """Steps of an environment that no minibatch tears apart."""
-        return 1
 
     @property
     def critic_hidden(self) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Progress of a long run: a live bar on a terminal, a plain line now and then elsewhere."""
+"""Training progress: a live bar on a terminal, a plain line every few seconds elsewhere."""
 
 import sys
 import time
@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 
 class TrainingProgress:
-    """Shows steps done, return of late episodes, steps per second and time left."""
+    """Shows steps done, return of recent episodes, steps per second and time left."""
 
     def __init__(self, label: str, total: int, done: int, every: float = 10.0) -> None:
         self._label, self._total, self._done, self._every = label, total, done, every
@@ -33,7 +33,7 @@ class TrainingProgress:
 
     @property
     def rate(self) -> float:
-        """Steps per second of late."""
+        """Recent steps per second."""
         (start, first), (end, last) = self._recent[0], self._recent[-1]
         return (last - first) / max(end - start, 1e-9)
 

@@ -6,15 +6,16 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from wocar.config_base import COUNT
 from wocar.networks import LSTMState, Moments, RecurrentCritic, RecurrentNetwork, RecurrentPolicy
 from wocar.training.create_networks import vector_size
 from wocar.training.learner import Learner, Networks, Outputs, flatten
 from wocar.training.ppo import PPOConfig
-from wocar.types import Batch, EnvSpec, Memory, Transitions
+from wocar.types import Batch, EnvSpec, Memory, Transitions, UserError
 
 
 @dataclass(frozen=True)
-class RecurrentPPOConfig(PPOConfig):
+class RecurrentPPOConfig(PPOConfig, kind="recurrent-ppo"):
     policy_lr: float = 1e-3
     value_lr: float = 1e-2
     minibatches: int = 1
@@ -23,6 +24,14 @@ class RecurrentPPOConfig(PPOConfig):
     """Units of the LSTM, and of the linear layer before it."""
     chunk: int = 100
     """Steps over which gradients flow back; the state itself is carried on."""
+
+    ranges = COUNT.of("chunk")
+
+    def check(self, run: Any) -> None:
+        if getattr(run.robust, "critic_replay", 0):
+            raise UserError("--critic-replay is not for an LSTM: what it remembered then is not kept")
+        if len(self.hidden) != 1:
+            raise UserError(f"--hidden must be one number for an LSTM, not {self.hidden}")
 
     @property
     def networks(self) -> Networks:

@@ -1,4 +1,4 @@
-"""Reward normalisation: a step of the trainer, never of the environment."""
+"""Reward normalisation in the trainer; environments keep raw rewards."""
 
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ class RewardScaler(NamedTuple):
         return cls(RunningNormaliser.create(()), np.zeros(n))
 
     def fresh(self) -> "RewardScaler":
-        """The same statistics for environments that start anew."""
+        """The same statistics for environments that have just been reset."""
         return self._replace(running=np.zeros_like(self.running))
 
     def update(self, rollout: Transitions, gamma: float) -> "RewardScaler":

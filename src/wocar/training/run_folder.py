@@ -1,4 +1,4 @@
-"""The folder of a run: configuration, metrics, checkpoints, final agent. Nothing in it is overwritten silently."""
+"""Run folder: configuration, metrics, checkpoints and final agent; nothing in it is overwritten silently."""
 
 import fcntl
 import json
@@ -13,6 +13,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from wocar import __version__
 from wocar.agent import Agent, load_agent
 from wocar.files import (
     atomic_directory,
@@ -26,9 +27,10 @@ from wocar.files import (
     write_json,
 )
 from wocar.training.run_config import RunConfig, from_json, to_json
+from wocar.training.source_commit import source_commit
 from wocar.types import UserError
 
-PACKAGES = ("wocar", "jax", "equinox", "optax", "numpy", "envpool", "gymnasium", "mujoco")
+PACKAGES = ("jax", "equinox", "optax", "numpy", "envpool", "gymnasium", "mujoco")
 
 
 class RunFolder:
@@ -39,7 +41,7 @@ class RunFolder:
         self._keep = False
 
     def open(self, config: RunConfig) -> None:
-        """Take the folder for this run: a new one, or on --resume the one that holds it."""
+        """Lock the folder for this run: a new folder, or on --resume the one that holds the run."""
         self._refuse_taken(config)
         self._keep = config.keep_checkpoints
         with one_line_errors("write", self.path):
@@ -47,7 +49,7 @@ class RunFolder:
             self._lock = open(self.path / ".lock", "w")  # noqa: SIM115  held until the process ends
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self._refuse_taken(config)  # somebody may have come and gone meanwhile
+            self._refuse_taken(config)  # another process may have used it meanwhile
         except OSError:
             self.close()
             raise UserError(f"another process is training in {self.path}") from None
@@ -58,14 +60,16 @@ class RunFolder:
             write_json(self.path / "run.json", {"config": to_json(config), **provenance()})
 
     def _refuse_taken(self, config: RunConfig) -> None:
-        """A UserError where the folder holds anything but this run."""
+        """A UserError where the folder holds anything other than this run."""
         if (self.path / "run.json").exists():
             if not config.resume:
-                raise UserError(f"{self.path} already holds a run; go on with --resume or choose another --out")
+                raise UserError(f"{self.path} already holds a run; continue it with --resume or choose another --out")
             old, new = _flat(to_json(load_config(self.path))), _flat(to_json(config))
             pairs = ", ".join(f"{k} {old[k]!r} (asked: {new.get(k)!r})" for k in old if old[k] != new.get(k))
             if pairs:
-                raise UserError(f"{self.path} was started with {pairs}; resume it as it was, or choose another --out")
+                raise UserError(
+                    f"{self.path} was started with {pairs}; resume it with the same settings, or choose another --out"
+                )
         elif self.path.is_dir() and (foreign := [p.name for p in self.path.iterdir() if not _ours(p.name)]):
             raise UserError(f"{self.path} holds other files ({min(foreign)}) and no run; choose another --out")
 
@@ -74,7 +78,7 @@ class RunFolder:
             self._lock.close()
 
     def save_checkpoint(self, iteration: int, agent: Agent, state: Any, data: dict[str, Any]) -> None:
-        """Agent and learner state after an iteration; the previous checkpoint is kept, or all are."""
+        """Write agent and learner state after an iteration; keeps the last two checkpoints, or all."""
         with atomic_directory(self.path / "checkpoints" / f"{iteration:07d}") as folder:
             agent.write(folder)
             digest = write_arrays(folder / "learner.safetensors", tree_arrays(state))
@@ -90,20 +94,20 @@ class RunFolder:
         return sorted(p for p in folder.glob("*") if p.name.isdigit()) if folder.is_dir() else []
 
     def load_checkpoint(self, template: Any, names: Collection[str]) -> tuple[int, Agent, Any, dict[str, Any]] | None:
-        """The newest checkpoint as (iteration, agent, state, data), whose data holds these names."""
+        """The newest checkpoint as (iteration, agent, state, data); `names` must be in its data."""
         found = self.checkpoints()
         if not found:
             return None
         data = read_json(found[-1] / "learner.json")
         if not isinstance(data, dict) or not {"iteration", "sha256", *names} <= data.keys():
             raise UserError(
-                f"{found[-1] / 'learner.json'} is damaged: remove {found[-1]} to go on from an older checkpoint"
+                f"{found[-1] / 'learner.json'} is damaged: remove {found[-1]} to resume from an older checkpoint"
             )
         state = fill_tree(template, read_arrays(found[-1] / "learner.safetensors", data["sha256"]), found[-1])
         return data["iteration"], load_agent(found[-1]), state, data
 
     def cut_metrics(self, iteration: int) -> None:
-        """Forget metrics of iterations after a checkpoint: they will be made again."""
+        """Drop metrics of iterations after a checkpoint: they will be computed again."""
         if not self.metrics_file.exists():
             return
         kept = []
@@ -113,7 +117,7 @@ class RunFolder:
             try:
                 if json.loads(line)["iteration"] <= iteration:
                     kept.append(line + b"\n")
-            except (ValueError, KeyError, TypeError):  # the line that a kill cut short
+            except (ValueError, KeyError, TypeError):  # a line cut short by a kill
                 break
         write_atomic(self.metrics_file, b"".join(kept))
 
@@ -123,12 +127,12 @@ class RunFolder:
 
 
 def _ours(name: str) -> bool:
-    """Whether a run killed before it had written its run.json may have left this file."""
+    """Whether a run killed before it wrote its run.json can have left this file."""
     return name == ".lock" or (name.startswith("run.json.") and name.endswith(".partial"))
 
 
 def _flat(data: dict[str, Any]) -> dict[str, Any]:
-    """Nested settings beside the others, as on the command line."""
+    """Nested settings at the top level, as on the command line."""
     nested = {k: v for part in data.values() if isinstance(part, dict) for k, v in part.items()}
     return {k: v for k, v in data.items() if not isinstance(v, dict)} | nested
 
@@ -155,8 +159,8 @@ def load_run_agent(path: Path) -> Agent:
 
 
 def provenance() -> dict[str, Any]:
-    """Command, versions and machine, for the record."""
-    versions = {"python": platform.python_version()}
+    """Command, versions, machine and, in a git checkout, the commit: for the record."""
+    versions = {"python": platform.python_version(), "wocar": __version__}
     for package in PACKAGES:
         try:
             versions[package] = version(package)
@@ -165,4 +169,5 @@ def provenance() -> dict[str, Any]:
     program = "wocar" if sys.argv[0].endswith(("wocar", "__main__.py")) else Path(sys.argv[0]).name
     command = shlex.join([program, *sys.argv[1:]])
     machine = {"system": platform.system(), "processor": platform.machine(), "cores": os.cpu_count()}
-    return {"command": command, "versions": versions, "machine": machine}
+    git = source_commit()
+    return {"command": command, "versions": versions, "machine": machine, **({"git": git} if git else {})}

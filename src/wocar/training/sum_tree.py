@@ -1,4 +1,4 @@
-"""Drawing slots in proportion to their weights."""
+"""Sum tree: sampling of slots in proportion to their weights."""
 
 import numpy as np
 
@@ -28,7 +28,7 @@ class SumTree:
         self._groups[group] = self._blocks[group].sum(axis=-1)
 
     def draw(self, shares: np.ndarray) -> np.ndarray:
-        """The slots (n,) in whose part of the total the shares (n,) of it, in [0, 1), fall."""
+        """The slots (n,) at the shares (n,) in [0, 1) of the cumulative weight."""
         rows = np.broadcast_to(self._groups, (len(shares), len(self._groups)))
         group, rest = _pick(rows, shares * self._groups.sum())
         block, rest = _pick(self._blocks[group], rest)
@@ -37,7 +37,7 @@ class SumTree:
 
 
 def _pick(weights: np.ndarray, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where in each row (n, k) of weights the running sum first exceeds the mass (n,), and what is left of it there."""
+    """The index in each row (n, k) of weights at which the cumulative sum exceeds the mass (n,), and the mass left."""
     sums = np.cumsum(weights, axis=1)
     mass = np.minimum(mass, np.nextafter(sums[:, -1], 0))  # rounding must not lead past the last weight
     at = (sums <= mass[:, None]).sum(axis=1)

@@ -1,4 +1,4 @@
-"""Curves for TensorBoard."""
+"""TensorBoard event files."""
 
 import time
 from pathlib import Path
@@ -11,12 +11,12 @@ from wocar.files import one_line_errors
 
 
 class TensorBoardWriter:
-    """An event file written by the caller, not by tensorboardX's thread: on a full disk the thread dies and its queue
-    then blocks the training for ever.
+    """An event file written in the calling thread. With tensorboardX's own thread, a full disk kills that thread and
+    its queue then blocks the training for ever.
     """
 
     def __init__(self, folder: Path, first_step: int) -> None:
-        """Points of earlier files from `first_step` on are void."""
+        """Points of earlier files from `first_step` on are discarded."""
         self._folder = folder
         with one_line_errors("write", folder):
             folder.mkdir(exist_ok=True)

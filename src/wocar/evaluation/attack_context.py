@@ -1,0 +1,101 @@
+"""Attack context: the victim, what several attacks on it share, and who trains learned attackers."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import jax
+import numpy as np
+
+from wocar.agent import Agent
+from wocar.attacks.guided import Examples
+from wocar.attacks.learned import make_actor
+from wocar.attacks.robust_sarsa import SarsaConfig, fit_robust_critic, sarsa_data
+from wocar.evaluation.imitation_examples import examples
+from wocar.evaluation.worst_critic import collect_rollout, fit_worst_value, return_scale
+from wocar.networks import ActionCritic, DiscreteCritic
+from wocar.threat import Threat
+from wocar.types import Transitions
+
+ROLLOUT_STEPS, WORST_STEPS = 61_440, 10_000
+"""Steps of the unattacked victim from which its robust critics, its worst critics learn; these then explore."""
+
+
+class Trained(NamedTuple):
+    """An attack; of a learned one also the victim's mean return as its training went on."""
+
+    attack: Any
+    curve: list[float]
+    predicted: float | None = None
+    """The discounted return from the start below which, by a worst critic's estimate, no attack leads."""
+
+
+class TrainAttacker(Protocol):
+    """Trains `sa-rl` or `pa-ad` in a folder, or continues what the folder holds."""
+
+    def __call__(
+        self,
+        kind: str,
+        victim: Agent,
+        threat: Threat,
+        seed: int,
+        out: Path,
+        settings: Mapping[str, Any],
+        lessons: Examples | None,
+    ) -> Trained: ...
+
+
+class AttackContext:
+    """What attacks on one victim are made from; what several need is made once."""
+
+    def __init__(
+        self,
+        agent: Agent,
+        seed: int,
+        train: TrainAttacker | None = None,
+        given: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.agent, self.seed, self.train, self.given = agent, seed, train, given or {}
+        self._rollouts: dict[int, tuple[Transitions, float]] = {}
+        self._critics: dict[tuple[Any, ...], Any] = {}
+
+    def rollout(self, steps: int) -> tuple[Transitions, float]:
+        """The victim's own steps, and the standard deviation of their discounted sums of rewards."""
+        if steps not in self._rollouts:
+            rollout = collect_rollout(self.agent, steps, self.seed)
+            self._rollouts[steps] = rollout, return_scale(rollout)
+        return self._rollouts[steps]
+
+    def robust_critic(self, radius: float = 0.05, reg: float = 0.3, lr: float = 3e-4, gamma: float = 0.9) -> Any:
+        """A critic of the victim, smooth in a ball; it does not depend on eps. A near horizon tells actions apart."""
+        asked = radius, reg, lr, gamma
+        if asked not in self._critics:
+            spec, key = self.agent.spec, jax.random.key(self.seed)
+            kind: Any = DiscreteCritic if spec.actions.discrete else ActionCritic
+            critic = kind.create(spec.obs_shape[0], spec.actions.size, key)
+            ball, weight, rate, discount = (np.asarray(x, np.float32) for x in asked)  # arrays: compiled once
+            data = sarsa_data(*self.rollout(ROLLOUT_STEPS))
+            config = SarsaConfig(lr=rate, gamma=discount)
+            self._critics[asked] = fit_robust_critic(critic, data, ball, weight, key, config)
+        return self._critics[asked]
+
+    def worst_critic(self, threat: Threat, explorations: int = 8, sweeps: int = 400) -> Any:
+        """The worst critic of mechanism 1: unlike a robust one it knows that the attack continues."""
+        asked = "worst", threat, explorations, sweeps
+        if asked not in self._critics:
+            rollout = self.rollout(WORST_STEPS)
+            fitted = fit_worst_value(self.agent, threat, *rollout, sweeps, self.seed, explorations=explorations)
+            self._critics[asked] = fitted.target
+        return self._critics[asked]
+
+    @property
+    def worst_scale(self) -> float:
+        """What the rewards of worst critics are divided by."""
+        return self.rollout(WORST_STEPS)[1]
+
+    def examples(self, kind: str, threat: Threat, explorations: int) -> Examples | None:
+        """What lets a learned attacker start where a worst critic points; None where that has no meaning."""
+        flat = len(self.agent.spec.obs_shape) == 1
+        if self.agent.spec.actions.discrete or self.agent.recurrent or not flat:
+            return None
+        return examples(self.agent, self.worst_critic(threat, explorations), threat, make_actor(kind), self.seed)

@@ -1,0 +1,97 @@
+"""Documentation: modules, functions, files and links that it names exist; the changelog has its headings."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import wocar
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "results").rglob("README.md")),
+]
+SCRIPTS = sorted((ROOT / "scripts").iterdir())
+MODULE = re.compile(r"\b(wocar(?:\.(?!json)\w+)+)")
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+FILE = re.compile(r"`((?:src|tests|scripts|docs|requirements)/[\w./-]+)`")
+
+
+def defined(tree: ast.AST) -> dict[str, ast.AST]:
+    """What a module or class defines or imports, by name."""
+    found: dict[str, ast.AST] = {}
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found[node.name] = node
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found |= {target.id: node for target in targets if isinstance(target, ast.Name)}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {alias.asname or alias.name: node for alias in node.names}
+    return found
+
+
+def exists(name: str, src: Path = ROOT / "src") -> bool:
+    """Whether a dotted name is a module, or something that a module or class defines; nothing is imported."""
+    parts = name.split(".")
+    for cut in range(len(parts), 0, -1):
+        path = src.joinpath(*parts[:cut])
+        file = path.with_suffix(".py") if path.with_suffix(".py").is_file() else path / "__init__.py"
+        if not file.is_file():
+            continue
+        node: ast.AST = ast.parse(file.read_text(encoding="utf-8"))
+        for part in parts[cut:]:
+            found = defined(node)
+            if part not in found and (not public(file) or part not in file.read_text(encoding="utf-8")):
+                return False
+            node = found.get(part, ast.Module([], []))
+        return True
+    return False
+
+
+def public(file: Path) -> bool:
+    """The package's own `__init__` names what it imports later in a table of strings."""
+    return file == ROOT / "src" / "wocar" / "__init__.py"
+
+
+@pytest.mark.parametrize("page", [*PAGES, *SCRIPTS], ids=lambda path: str(path.relative_to(ROOT)))
+def test_modules_and_functions_exist(page: Path) -> None:
+    named = set(MODULE.findall(page.read_text(encoding="utf-8")))
+    assert [name for name in sorted(named) if not exists(name)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_files_and_links_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    links = [link.partition("#")[0] for link in LINK.findall(text) if "://" not in link]
+    missing = [link for link in links if link and not (page.parent / link).exists()]
+    assert missing + [file for file in FILE.findall(text) if not (ROOT / file).exists()] == []
+
+
+def test_the_changelog_has_the_version_and_only_its_headings() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    releases = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    assert releases[:2] == ["Unreleased", f"{wocar.__version__} (tag `v{wocar.__version__}`)"]
+    headings = set(re.findall(r"^### (.*)$", text, re.MULTILINE))
+    assert headings == {"Breaking", "New", "Fixed", "Deprecated", "Documentation"}
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("wocar.training", True),
+        ("wocar.training.ppo", True),
+        ("wocar.types.UserError", True),
+        ("wocar.rollout.Collector.collect", True),
+        ("wocar.bounds.Ball", True),
+        ("wocar.load", True),
+        ("wocar.cellar", False),
+        ("wocar.training.cellar", False),
+        ("wocar.rollout.Collector.cellar", False),
+    ],
+)
+def test_the_search_for_names(name: str, found: bool) -> None:
+    assert exists(name) is found
