@@ -88,7 +88,7 @@ def lived() -> list[tuple[Rollout, Batch, Learner]]:
     for _ in range(3):
         rollout = collector.collect(agent, CONFIG.n_steps)
         learner = forget(learner, rollout.begins)
-        outputs = CONFIG.networks.run(learner, rollout.transitions)
+        outputs = CONFIG.networks.run(learner.policy, learner.value, learner.memory, rollout.transitions)
         batches.append((rollout, make_batch(rollout.transitions, outputs, CONFIG.gamma, CONFIG.gae_lambda), learner))
         learner = learner._replace(memory=outputs.after)
     return batches
@@ -104,9 +104,10 @@ def test_the_update_sees_what_the_agent_did(lived: list[tuple[Rollout, Batch, Le
         begun.append(rollout.begins)
     assert begun[0].all()
     assert not begun[1].all()
-    fresh = lived[1][2]._replace(memory=jax.tree.map(jnp.zeros_like, lived[1][2].memory))
-    transitions = lived[1][0].transitions
-    forgetful = make_batch(transitions, networks.run(fresh, transitions), CONFIG.gamma, CONFIG.gae_lambda)
+    fresh, transitions = lived[1][2], lived[1][0].transitions
+    nothing = jax.tree.map(jnp.zeros_like, fresh.memory)
+    outputs = networks.run(fresh.policy, fresh.value, nothing, transitions)
+    forgetful = make_batch(transitions, outputs, CONFIG.gamma, CONFIG.gae_lambda)
     heads = networks.policy(fresh.policy, forgetful).head(forgetful.obs)
     assert np.abs(heads - lived[1][1].actions).max() > 0.01
 

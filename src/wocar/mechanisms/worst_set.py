@@ -16,7 +16,8 @@ from wocar.bounds import (
     worst_action_in_box,
     worst_action_in_mask,
 )
-from wocar.mechanisms.worst_value import q_at
+from wocar.mechanisms.q_objective import QNet
+from wocar.mechanisms.worst_value import WorstCritic, q_at
 from wocar.threat import Threat
 from wocar.types import ActionSpace, Array, Interval
 
@@ -32,16 +33,6 @@ class SetConfig(Protocol):
 
     @property
     def search_steps(self) -> int: ...
-
-
-class Critic(Protocol):
-    """A worst critic and its slowly following target."""
-
-    @property
-    def online(self) -> Any: ...
-
-    @property
-    def target(self) -> Any: ...
 
 
 class ActionSet(NamedTuple):
@@ -82,7 +73,7 @@ def action_set(policy: Any, obs: Array, ball: Ball, config: SetConfig, actions: 
     return ActionSet(mode, action_box(policy.network, ball, obs, actions.low, actions.high, config.bounds), None, sure)
 
 
-def minimum_over(found: ActionSet, critic: Critic, obs: Array, search_steps: int) -> SetMinimum:
+def minimum_over(found: ActionSet, critic: WorstCritic | QNet, obs: Array, search_steps: int) -> SetMinimum:
     """The critic's minimum over given sets."""
     if found.box is not None:
         worst = worst_action_in_box(lambda a: critic.online(obs, a), found.mode, found.box, steps=search_steps)
@@ -98,6 +89,6 @@ def minimum_over(found: ActionSet, critic: Critic, obs: Array, search_steps: int
 
 
 def set_minimum(
-    policy: Any, critic: Critic, obs: Array, ball: Ball, config: SetConfig, actions: ActionSpace
+    policy: Any, critic: WorstCritic | QNet, obs: Array, ball: Ball, config: SetConfig, actions: ActionSpace
 ) -> SetMinimum:
     return minimum_over(action_set(policy, obs, ball, config, actions), critic, obs, config.search_steps)

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
+from wocar.bounds import taken
 from wocar.types import Array, Batch
 
 _ADAM = optax.scale_by_adam(eps=1e-5)
@@ -23,11 +24,6 @@ class WorstCritic(NamedTuple):
     def create(cls, critic: Any) -> "WorstCritic":
         copy = jax.tree.map(lambda x: x.copy() if eqx.is_array(x) else x, critic)
         return cls(critic, copy, _ADAM.init(eqx.filter(critic, eqx.is_array)))
-
-
-def taken(q_values: Array, actions: Array) -> jax.Array:
-    """Q(s, a) of the actions (N,), from the values of all (N, actions)."""
-    return jnp.take_along_axis(q_values, actions[:, None], axis=-1)[:, 0]
 
 
 def q_at(critic: Any, obs: Array, actions: Array) -> Array:
