@@ -146,14 +146,3 @@ def test_labels() -> None:
         "PA-ATLA-PPO",
         "my-agent",
     ]
-
-
-def test_radii_in_other_units_are_other_radii(results: Path, tmp_path: Path) -> None:
-    data = json.loads((results / "ppo-Walker2d-v4-s0.json").read_text())
-    raw = {**data, "threat": {"eps": 0.05, "norm": "linf", "units": "raw", "radii": None}}
-    raw["attacks"] = {"maxdiff": {**data["attacks"]["maxdiff"], "mean": 1.0}}
-    (tmp_path / "a-s0.json").write_text(json.dumps(data))
-    (tmp_path / "b-s0.json").write_text(json.dumps({**raw, "worst": "maxdiff"}))
-    [group] = grouped(collect([tmp_path]))
-    assert group.values("maxdiff", Radius("linf-raw", 0.05)) == [1.0]
-    assert group.values("maxdiff", Radius("linf", 0.05)) == [data["attacks"]["maxdiff"]["mean"]]

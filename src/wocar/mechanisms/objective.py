@@ -82,19 +82,17 @@ class Discounted(Protocol):
     def gamma(self) -> float: ...
 
 
-class BallConfig(Protocol):
-    def ball(self, progress: jax.Array, limits: Limits) -> Ball: ...
-
-
 @dataclass(frozen=True)
 class InBall(Objective[Data, Signal, Loss, Notes]):
     """What objectives share that look at a ball around each observation."""
 
-    config: BallConfig
+    config: Any
+    """Makes the ball; each objective has its own."""
     limits: Limits = None
 
     def ball(self, progress: jax.Array) -> Ball:
-        return self.config.ball(progress, self.limits)
+        ball: Ball = self.config.ball(progress, self.limits)
+        return ball
 
     def evaluate(
         self, state: Any, policy: Policy, batch: Data, base: Any, key: jax.Array, progress: jax.Array
