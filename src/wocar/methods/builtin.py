@@ -1,8 +1,10 @@
 """Training methods of this package, one entry each. CONTRIBUTING.md shows how to add one."""
 
 from wocar.mechanisms.car import CarConfig
-from wocar.mechanisms.policy_config import RadialConfig, RobustConfig, WocarConfig
-from wocar.mechanisms.q_config import RadialQConfig, RobustQConfig, WocarQConfig
+from wocar.mechanisms.policy_config import RobustConfig, WocarConfig
+from wocar.mechanisms.q_config import RobustQConfig, WocarQConfig
+from wocar.mechanisms.radial import RadialConfig
+from wocar.mechanisms.radial_dqn import RadialQConfig
 from wocar.mechanisms.robust_sac import RobustSACConfig, ValtConfig
 from wocar.mechanisms.wocar_sac import WocarSACConfig
 from wocar.methods.method import Method

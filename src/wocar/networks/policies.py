@@ -1,37 +1,13 @@
 """Policies over normalised observations, batch first."""
 
 import math
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 
 from wocar.networks.layers import forward, mlp
-
-
-class Policy(Protocol):
-    """`head` is what bounds and distances are computed of: the Gaussian's mean, the logits, or the Q-values."""
-
-    @property
-    def network(self) -> eqx.nn.Sequential: ...
-
-    discrete: ClassVar[bool]
-    stochastic: ClassVar[bool]
-    """Whether acting may sample; if not, it takes the mode."""
-
-    def head(self, obs: jax.Array) -> jax.Array: ...
-
-    def mode(self, obs: jax.Array) -> jax.Array: ...
-
-    def log_prob(self, obs: jax.Array, actions: jax.Array) -> jax.Array: ...
-
-    def entropy(self, obs: jax.Array) -> jax.Array: ...
-
-    def held(self, state: Any) -> Self: ...
-
-    def onward(self, obs: jax.Array, rows: jax.Array) -> Self:
-        """The policy at the rows of a batch and at the rows after some of them; without a memory, the policy itself."""
 
 
 class GaussianPolicy(eqx.Module):

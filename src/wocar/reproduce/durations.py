@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from wocar.methods.method import Method
-from wocar.methods.registry import METHODS
+from wocar.methods.registry import known_method
 from wocar.methods.tasks import kind_of, task_of
 
 STARTING = 12.0
@@ -30,8 +30,8 @@ def audit_seconds(grids: Mapping[str, int], budget: int, episodes: int, radii: i
     for name, settings in grids.items():
         each = ATTACK_SECONDS.get(name, 0.25) * _slower(env)
         seconds += radii * each * (settings * min(25, episodes) + episodes)
-        if name in METHODS:  # a learned attacker
-            seconds += radii * settings * (train_seconds(METHODS[name], env, budget) - STARTING)
+        if learned := known_method(name):
+            seconds += radii * settings * (train_seconds(learned, env, budget) - STARTING)
     return seconds
 
 

@@ -10,10 +10,10 @@ import jax
 import jax.numpy as jnp
 import optax
 
+from wocar.bounds import taken
 from wocar.config_base import COUNT, NOT_NEGATIVE, POSITIVE, SHARE, AlgorithmConfig
 from wocar.mechanisms.objective import BaseLoss, Info, Vanilla
 from wocar.mechanisms.q_objective import ActionValues, QBatch, QNet, QObjective
-from wocar.mechanisms.worst_value import taken
 from wocar.networks import SMALL_CNN, DiscreteCritic, GreedyPolicy, cnn, linear, mlp, uniform_weights
 from wocar.training.learner import apply_gradient
 from wocar.training.replay_buffer import check_replay

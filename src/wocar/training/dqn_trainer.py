@@ -16,7 +16,7 @@ from wocar.training.off_policy import OffPolicy, fold_in
 from wocar.training.replay_buffer import Sample
 from wocar.training.run_config import RunConfig
 from wocar.training.run_folder import load_run_agent
-from wocar.types import EnvSpec, UserError, VectorEnv
+from wocar.types import EnvSpec, UserError, VectorEnv, same_arrays
 
 
 class DQNTrainer(OffPolicy):
@@ -82,7 +82,6 @@ def as_is_stored(obs: np.ndarray) -> np.ndarray:
 def load_first(path: str, spec: EnvSpec) -> Agent:
     """The agent to start from; a UserError where its Q network is none for this task."""
     agent = load_run_agent(Path(path))
-    ours, theirs = ((s.obs_shape, s.actions.size) for s in (spec, agent.spec))
-    if not isinstance(agent.policy, GreedyPolicy) or ours != theirs:
+    if not isinstance(agent.policy, GreedyPolicy) or not same_arrays(spec, agent.spec):
         raise UserError(f"{path} holds no Q network for {spec.id}; name an agent that DQN trained there")
     return agent

@@ -141,9 +141,8 @@ class SAC:
         noise, next_noise = (jax.random.normal(k, batch.actions.shape) for k in keys[:2])
         alpha, lr = jnp.exp(learner.log_alpha), cfg.learning_rate
 
-        extra, notes, found = objective.evaluate(
-            learner.extra, learner.policy, batch, learner.target, keys[2], progress
-        )
+        acting: Any = learner.policy
+        extra, notes, found = objective.evaluate(learner.extra, acting, batch, learner.target, keys[2], progress)
         next_shown = getattr(notes, "next_shown", None)
         next_action, next_log_prob = learner.policy.sample(
             batch.next_obs if next_shown is None else next_shown, next_noise
@@ -160,7 +159,7 @@ class SAC:
         natural = ActorSignal(batch.obs, critics.least, learner.policy, critics, keys[3])
         signal = objective.improve(natural, batch, notes, progress)
 
-        def actor_objective(policy: SquashedGaussianPolicy) -> tuple[jax.Array, tuple[jax.Array, Info]]:
+        def actor_objective(policy: Any) -> tuple[jax.Array, tuple[jax.Array, Info]]:
             actions, log_prob = policy.sample(signal.shown, noise)
             value = actor_loss(log_prob, signal.value(batch.obs, actions), alpha)
             base = BaseLoss(value, {"actor_loss": value, "entropy": -log_prob.mean()})
