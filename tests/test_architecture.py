@@ -79,6 +79,7 @@ ONLY_IN: dict[str, list[str]] = {
     "envpool": ["envs"],
     "gymnasium": ["envs"],
     "matplotlib": ["report"],
+    "mujoco": ["envs"],
     "ray": ["reproduce.ray_cluster"],
     "optax": ["training", "attacks", "mechanisms.worst_value"],
     "stable_baselines3": ["bench"],

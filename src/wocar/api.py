@@ -66,7 +66,7 @@ def train(
 ) -> Agent:
     """Train an agent as `wocar train METHOD` does; `settings` are its other options, such as steps=100_000 or eps=0.1.
 
-    Methods that attack have a `victim` in the place of `env`: an agent's folder or file. `out` is the run's folder, by
+    Methods that attack have a `victim` instead of `env`: an agent's folder or file. `out` is the run's folder, by
     default below `runs`.
     """
     start = training_config(method, env, preset, victim, out, 0 if seed is None else seed, resume)

@@ -75,7 +75,7 @@ class Threat:
     def ball(self, limits: Limits = None, eps: float | Array | None = None) -> Ball:
         """The ball in training, where pixels have `limits` and other raw observations are not normalised.
 
-        `eps` in the place of the threat's own: a scheduled radius.
+        `eps` replaces the threat's own: a scheduled radius.
         """
         return self._ball(limits, eps, np.asarray(BRIGHTEST if limits else 1.0))
 

@@ -1,4 +1,4 @@
-"""Data that travels between the rooms. No logic."""
+"""Data and protocols that several packages share."""
 
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -52,6 +52,21 @@ class EnvSpec(NamedTuple):
         return (0.0, 1.0) if len(self.obs_shape) == 3 else None
 
 
+def require_compatible(agent: EnvSpec, env: EnvSpec) -> None:
+    """A UserError where an environment shows or takes other arrays than an agent was made for."""
+    if not same_arrays(agent, env):
+        raise UserError(f"{env.id} shows and takes other arrays than the agent's {agent.id}")
+
+
+def same_arrays(one: EnvSpec, other: EnvSpec) -> bool:
+    """Whether what fits one environment fits the other."""
+    return (one.obs_shape, one.actions.size, one.actions.discrete) == (
+        other.obs_shape,
+        other.actions.size,
+        other.actions.discrete,
+    )
+
+
 class Step(NamedTuple):
     """What a vector environment returns for the environments it was asked to step, in the order asked.
 
@@ -95,6 +110,35 @@ class VectorEnv(Protocol):
     def step(self, actions: np.ndarray, ids: np.ndarray | None = None) -> Step: ...
 
     def close(self) -> None: ...
+
+
+class Policy(Protocol):
+    """A policy over normalised observations, batch first; one with a memory at given moments."""
+
+    @property
+    def network(self) -> Any:
+        """What bounds are computed of: an `nn.Sequential`, or a recurrent network with its state held."""
+
+    @property
+    def discrete(self) -> bool: ...
+
+    def head(self, obs: Array) -> jax.Array:
+        """The network's output: a Gaussian's mean, logits, or Q-values."""
+
+    def mode(self, obs: Array) -> jax.Array: ...
+
+    def log_prob(self, obs: Array, actions: Array) -> jax.Array: ...
+
+    def entropy(self, obs: Array) -> jax.Array: ...
+
+    def onward(self, obs: Array, rows: Array) -> "Policy":
+        """At the rows of a batch, and at the states after some of them; without a memory, the policy itself."""
+
+
+class Critic(Protocol):
+    """Q(s, a) for continuous actions, Q(s, .) (B, actions) for discrete ones, or V(s)."""
+
+    def __call__(self, *inputs: Any, **options: Any) -> jax.Array: ...
 
 
 class Victim(Protocol):

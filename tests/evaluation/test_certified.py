@@ -14,7 +14,8 @@ from wocar.attacks import PGD, Perturbation
 from wocar.bounds import Ball
 from wocar.envs import env_spec
 from wocar.evaluation.audit import audit
-from wocar.evaluation.audit_file import AuditFolder, markdown, rows_of
+from wocar.evaluation.audit_file import AuditFolder
+from wocar.evaluation.audit_result import markdown, rows_of
 from wocar.evaluation.certified import GreedyWorstCase, usual_bounds
 from wocar.evaluation.episodes import run_episodes
 from wocar.evaluation.suites import AuditPlan

@@ -146,7 +146,7 @@ def test_the_camera_follows() -> None:
         (["--out", "clip.avi"], "must end in .gif or .mp4"),
         (["--out", "no/clip.gif"], "its folder does not exist"),
         (["--steps", "0"], "--steps must be positive"),
-        (["--eps", "-1"], "--eps must not be negative"),
+        (["--eps", "-1"], "--eps must be a number from 0 up"),
         (["--attack", "nonsense"], "unknown attack 'nonsense'"),
         (["--attack", "sa-rl"], "must be trained first"),
         (["--attack", "action-random"], "does not change what the agent sees"),

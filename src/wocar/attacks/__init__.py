@@ -1,4 +1,4 @@
-"""Victim and observation to an observation inside the ball. The caller projects: an attack cannot cheat its budget."""
+"""Attacks: a victim and an observation to an observation inside the ball. The caller projects onto the ball."""
 
 from wocar.attacks.action import CriticAction, RandomAction
 from wocar.attacks.base import ActionAttack, Attack, Disturbance, Perturbation

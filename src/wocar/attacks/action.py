@@ -1,19 +1,21 @@
 """Attacks on the action on its way to the environment (App. C.5)."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import equinox as eqx
 import jax
 
 from wocar.bounds import action_ball, any_action, worst_action_in_box, worst_action_in_mask
+from wocar.types import Critic, Policy
 
 
 @dataclass(frozen=True)
 class RandomAction:
     """Uniform in the ball around the action; discrete: any action."""
 
-    def disturb(self, policy: Any, radius: jax.Array, obs: jax.Array, actions: jax.Array, key: jax.Array) -> jax.Array:
+    def disturb(
+        self, policy: Policy, radius: jax.Array, obs: jax.Array, actions: jax.Array, key: jax.Array
+    ) -> jax.Array:
         if policy.discrete:
             return jax.random.randint(key, actions.shape, 0, policy.head(obs).shape[-1])
         return actions + radius * jax.random.uniform(key, actions.shape, minval=-1.0)
@@ -22,11 +24,13 @@ class RandomAction:
 class CriticAction(eqx.Module):
     """The action of the ball with the least Q(s, a); discrete: the action with the least."""
 
-    critic: Any
+    critic: Critic
     """Q: (B, *obs_shape), (B, actions) -> (B,), or for discrete actions (B, *obs_shape) -> (B, actions)."""
     steps: int = eqx.field(static=True, default=10)
 
-    def disturb(self, policy: Any, radius: jax.Array, obs: jax.Array, actions: jax.Array, key: jax.Array) -> jax.Array:
+    def disturb(
+        self, policy: Policy, radius: jax.Array, obs: jax.Array, actions: jax.Array, key: jax.Array
+    ) -> jax.Array:
         if policy.discrete:
             values = self.critic(obs)
             return worst_action_in_mask(values, any_action(values))

@@ -1,4 +1,4 @@
-"""The contract of an attack: the constructor says how, the call says whom and how far. The caller projects."""
+"""Attack protocols, and attacks applied step after step. The caller projects onto the ball."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -10,7 +10,7 @@ import numpy as np
 
 from wocar.bounds import Ball, ascend_in_ball
 from wocar.bounds.search import shrinking
-from wocar.types import ActionSpace
+from wocar.types import ActionSpace, Policy
 
 InputObjective = Callable[[jax.Array], jax.Array]
 
@@ -20,23 +20,17 @@ class Attack(Protocol):
 
     `policy` is a feed-forward policy, or a recurrent one whose hidden state is held. What `perturb` returns need not
     lie in the ball. An attack with memory also has `start(n) -> carry`, arrays with n rows, and
-    `perturb_carry(policy, ball, obs, key, carry) -> (obs~, carry)`, which is called in the place of `perturb`.
+    `perturb_carry(policy, ball, obs, key, carry) -> (obs~, carry)`, which is called instead of `perturb`.
     """
 
-    def perturb(self, policy: Any, ball: Ball, obs: jax.Array, key: jax.Array) -> jax.Array: ...
-
-
-class GradientAttack(Attack, Protocol):
-    """An attack that climbs a function (B, *obs_shape) -> (B,) of what the victim is shown."""
-
-    def objective(self, policy: Any, obs: jax.Array) -> InputObjective: ...
+    def perturb(self, policy: Policy, ball: Ball, obs: jax.Array, key: jax.Array) -> jax.Array: ...
 
 
 class ActionAttack(Protocol):
     """Changes actions between the victim and its environment; discrete ones it proposes, and chance decides."""
 
     def disturb(
-        self, policy: Any, radius: jax.Array, obs: jax.Array, actions: jax.Array, key: jax.Array
+        self, policy: Policy, radius: jax.Array, obs: jax.Array, actions: jax.Array, key: jax.Array
     ) -> jax.Array: ...
 
 
@@ -47,7 +41,7 @@ def steepest(objective: InputObjective, ball: Ball, obs: jax.Array, steps: int) 
 
 
 class Perturbation:
-    """An attack at work: normalised observations to perturbed ones inside the ball, step after step."""
+    """Applies an attack: normalised observations to perturbed ones inside the ball, step after step."""
 
     def __init__(self, attack: Attack, ball: Ball, seed: int) -> None:
         self.attack, self.ball = attack, ball
@@ -55,7 +49,7 @@ class Perturbation:
         self._key, self._used = jax.random.key(seed), 0.0
         self._carry: Any = None
 
-    def __call__(self, policy: Any, obs: np.ndarray) -> np.ndarray:
+    def __call__(self, policy: Policy, obs: np.ndarray) -> np.ndarray:
         self.calls += 1
         if self._carry is None and hasattr(self.attack, "start"):
             self._carry = self.attack.start(len(obs))
@@ -66,7 +60,7 @@ class Perturbation:
         return np.asarray(shown)
 
     def reset(self, rows: np.ndarray, n: int) -> None:
-        """Forget what was remembered of these environments of n: their episodes have ended."""
+        """Reset the memory of these environments of n: their episodes have ended."""
         if self._carry is not None:
             fresh = self.attack.start(n)  # type: ignore[attr-defined]
             self._carry = jax.tree.map(lambda old, new: old.at[rows].set(new[rows]), self._carry, fresh)
@@ -78,7 +72,7 @@ class Perturbation:
 
 
 class Disturbance:
-    """An action attack at work: the victim's actions to those that reach the environment.
+    """Applies an attack on actions: the victim's actions to those that reach the environment.
 
     Continuous: every coordinate moves by at most `radius`, and not out of the range the environment takes (or further
     out, if the victim has left it). Discrete: each action is replaced with probability `radius`.
@@ -91,7 +85,7 @@ class Disturbance:
         self.calls = 0
         self._key, self._used = jax.random.key(seed), 0.0
 
-    def __call__(self, policy: Any, obs: np.ndarray, actions: np.ndarray) -> np.ndarray:
+    def __call__(self, policy: Policy, obs: np.ndarray, actions: np.ndarray) -> np.ndarray:
         self.calls += 1
         limits = None if self.space.discrete else (self.space.low, self.space.high)
         radius, call = jnp.float32(self.radius), jnp.uint32(self.calls)
@@ -109,7 +103,7 @@ class Disturbance:
 
 @eqx.filter_jit
 def _perturbed(
-    attack: Any, policy: Any, ball: Ball, obs: jax.Array, key: jax.Array, call: jax.Array, carry: Any
+    attack: Any, policy: Policy, ball: Ball, obs: jax.Array, key: jax.Array, call: jax.Array, carry: Any
 ) -> tuple[jax.Array, jax.Array, Any]:
     key = jax.random.fold_in(key, call)
     if carry is None:
@@ -123,7 +117,7 @@ def _perturbed(
 @eqx.filter_jit
 def _disturbed(
     attack: Any,
-    policy: Any,
+    policy: Policy,
     radius: jax.Array,
     limits: tuple[Any, Any] | None,
     obs: jax.Array,

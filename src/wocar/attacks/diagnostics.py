@@ -1,4 +1,4 @@
-"""What an audit accuses itself of."""
+"""Diagnostics of attacks: how often a gradient vanishes."""
 
 from typing import Any
 
@@ -7,12 +7,13 @@ import jax
 import jax.numpy as jnp
 
 from wocar.bounds import Ball
+from wocar.types import Policy
 
 
-def zero_gradient_share(attack: Any, policy: Any, ball: Ball, obs: jax.Array, seed: int = 0) -> float:
+def zero_gradient_share(attack: Any, policy: Policy, ball: Ball, obs: jax.Array, seed: int = 0) -> float:
     """Share of states (B, *obs_shape) where the attack's gradient is exactly zero at a random point of their ball.
 
-    There the attack does not know where to go, and a good return says nothing. 0 for an attack that climbs nothing.
+    There a gradient attack has no direction, and a high return is no evidence. 0 for attacks without an objective.
     """
     if not hasattr(attack, "objective"):
         return 0.0
@@ -20,7 +21,7 @@ def zero_gradient_share(attack: Any, policy: Any, ball: Ball, obs: jax.Array, se
 
 
 @eqx.filter_jit
-def _zero_share(attack: Any, policy: Any, ball: Ball, obs: jax.Array, key: jax.Array) -> jax.Array:
+def _zero_share(attack: Any, policy: Policy, ball: Ball, obs: jax.Array, key: jax.Array) -> jax.Array:
     objective = attack.objective(policy, obs)
     gradient = jax.grad(lambda x: jnp.sum(objective(x)))(ball.sample(key, obs))
     return jnp.mean(jnp.all(gradient.reshape(len(obs), -1) == 0, axis=1))

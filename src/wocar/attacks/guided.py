@@ -1,7 +1,7 @@
-"""Where a worst critic would push, as examples for an adversary before reinforcement learning goes on from there.
+"""Imitation examples for an adversary: perturbations that lower a worst critic's value.
 
-Sampling noise rarely makes a robust victim stumble, so a learner from scratch stays with small harm; the critic has
-seen what the whole set of actions leads to.
+Sampling noise rarely makes a robust victim fail, so an adversary trained from scratch finds little harm; the critic
+covers the whole set of actions.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from wocar.attacks.learned import Actor, Direction, Displacement
 from wocar.attacks.robust_sarsa import RobustSarsa
 from wocar.bounds import Ball
 from wocar.mechanisms.worst_value import q_at
-from wocar.types import Array
+from wocar.types import Array, Critic, Policy
 
 
 class Examples(NamedTuple):
@@ -30,21 +30,21 @@ Lesson = Callable[[Any, Ball, jax.Array], jax.Array]
 """Victim's policy, ball and clean observations to what the adversary should do there."""
 
 
-def steepest_direction(critic: Any, policy: Any, obs: Array) -> jax.Array:
+def steepest_direction(critic: Critic, policy: Policy, obs: Array) -> jax.Array:
     """-∂Q(z, a)/∂a at the victim's action, of length 1: what PA-AD's director should say. (B, actions)"""
     action = policy.mode(obs)
     gradient = -jax.grad(lambda a: jnp.sum(q_at(critic, obs, a)))(action)
     return gradient / (jnp.linalg.norm(gradient, axis=-1, keepdims=True) + 1e-9)
 
 
-def lesson(actor: Actor, critic: Any) -> Lesson:
+def lesson(actor: Actor, critic: Critic) -> Lesson:
     """What the adversary should do for its actor to lower the critic's value."""
     if isinstance(actor, Direction):
         return lambda policy, ball, obs: steepest_direction(critic, policy, obs)
     assert isinstance(actor, Displacement)
     attack = RobustSarsa(critic)
 
-    def displacement(policy: Any, ball: Ball, obs: jax.Array) -> jax.Array:
+    def displacement(policy: Policy, ball: Ball, obs: jax.Array) -> jax.Array:
         moved = ball.project(obs, attack.perturb(policy, ball, obs, jax.random.key(0)))
         return ball.offset(obs, moved).reshape(len(obs), -1)
 

@@ -1,4 +1,4 @@
-"""Attacks whose adversary was trained: SA-RL's picks the perturbation, PA-AD's a direction for the victim's policy."""
+"""Learned attacks: SA-RL's adversary chooses the perturbation, PA-AD's a direction for the victim's policy."""
 
 import math
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ import numpy as np
 from wocar.agent import Agent, load_agent
 from wocar.bounds import Ball, ascend_in_ball
 from wocar.networks.recurrent import RecurrentPolicy
-from wocar.types import ActionSpace, Array, EnvSpec, UserError
+from wocar.types import ActionSpace, Array, EnvSpec, Policy, UserError, same_arrays
 
 
 class Actor(Protocol):
@@ -21,7 +21,7 @@ class Actor(Protocol):
 
     def actions(self, victim: EnvSpec) -> ActionSpace: ...
 
-    def move(self, policy: Any, ball: Ball, obs: jax.Array, action: jax.Array) -> jax.Array: ...
+    def move(self, policy: Policy, ball: Ball, obs: jax.Array, action: jax.Array) -> jax.Array: ...
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Displacement:
     def actions(self, victim: EnvSpec) -> ActionSpace:
         return _box(math.prod(victim.obs_shape))
 
-    def move(self, policy: Any, ball: Ball, obs: jax.Array, action: jax.Array) -> jax.Array:
+    def move(self, policy: Policy, ball: Ball, obs: jax.Array, action: jax.Array) -> jax.Array:
         return obs + ball.radius(obs) * action.reshape(obs.shape)
 
 
@@ -48,7 +48,7 @@ class Direction:
         """A direction among probabilities sums to 0: its last coordinate follows from the others."""
         return _box(victim.actions.size - victim.actions.discrete)
 
-    def move(self, policy: Any, ball: Ball, obs: jax.Array, action: jax.Array) -> jax.Array:
+    def move(self, policy: Policy, ball: Ball, obs: jax.Array, action: jax.Array) -> jax.Array:
         head, pull_back = jax.vjp(policy.head, obs)
         (gradient,) = pull_back(softmax_pull_back(head, action) if policy.discrete else action)
         if self.steps == 1:
@@ -75,7 +75,7 @@ class TargetAction:
     def actions(self, victim: EnvSpec) -> ActionSpace:
         return ActionSpace(victim.actions.size)
 
-    def move(self, policy: Any, ball: Ball, obs: jax.Array, action: jax.Array) -> jax.Array:
+    def move(self, policy: Policy, ball: Ball, obs: jax.Array, action: jax.Array) -> jax.Array:
         return ascend_in_ball(
             lambda x: policy.log_prob(x, action), ball, obs, obs, steps=self.steps, step_size=ball.radius(obs) / 10
         )
@@ -87,14 +87,14 @@ class LearnedAttack(eqx.Module):
     adversary: Any
     actor: Displacement | Direction | TargetAction = eqx.field(static=True)
 
-    def perturb(self, policy: Any, ball: Ball, obs: jax.Array, key: jax.Array) -> jax.Array:
+    def perturb(self, policy: Policy, ball: Ball, obs: jax.Array, key: jax.Array) -> jax.Array:
         return self.actor.move(policy, ball, obs, self.adversary.mode(obs))
 
     def start(self, n: int) -> Any:
         return self.adversary.start(n) if isinstance(self.adversary, RecurrentPolicy) else None
 
     def perturb_carry(
-        self, policy: Any, ball: Ball, obs: jax.Array, key: jax.Array, carry: Any
+        self, policy: Policy, ball: Ball, obs: jax.Array, key: jax.Array, carry: Any
     ) -> tuple[jax.Array, Any]:
         action = self.adversary.held(carry).mode(obs)
         return self.actor.move(policy, ball, obs, action), self.adversary.step(obs, carry)[1]
@@ -134,9 +134,8 @@ def learned_attack(agent: Agent, victim: EnvSpec | None = None) -> SARLAttack | 
     except KeyError as error:
         raise UserError(f"unknown actor {error} of a pa-ad attacker") from None
     if victim is not None:
-        asked = actor.actions(victim)
-        given = agent.spec.actions
-        if (victim.obs_shape, asked.size, asked.discrete) != (agent.spec.obs_shape, given.size, given.discrete):
+        asked = victim._replace(actions=actor.actions(victim))
+        if not same_arrays(agent.spec, asked):
             raise UserError(f"an attacker of {agent.spec.id} does not fit a victim of {victim.id}")
     return SARLAttack(agent.policy) if isinstance(actor, Displacement) else PAADAttack(agent.policy, actor)
 
@@ -170,7 +169,7 @@ def softmax_pull_back(logits: Array, direction: Array) -> Array:
     return xp.where(top, -others.sum(axis=-1, keepdims=True), others)
 
 
-def _steered(policy: Any, obs: Array) -> jax.Array:
+def _steered(policy: Policy, obs: Array) -> jax.Array:
     head = policy.head(obs)
     return jax.nn.softmax(head) if policy.discrete else head
 

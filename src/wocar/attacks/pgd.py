@@ -2,14 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from wocar.attacks.base import InputObjective
-from wocar.bounds import Ball, ascend_in_ball
+from wocar.bounds import Ball, ascend_in_ball, taken
+from wocar.mechanisms.q_reg import margin
 from wocar.mechanisms.state_reg import gaussian_distance
+from wocar.types import Policy
 
 
 @dataclass(frozen=True)
@@ -28,13 +29,13 @@ class PGD:
     """The first search starts at a random point, too."""
     momentum: float = 0.0
 
-    def objective(self, policy: Any, obs: jax.Array) -> InputObjective:
+    def objective(self, policy: Policy, obs: jax.Array) -> InputObjective:
         head = policy.head(obs)
         if policy.discrete:
             return lambda x: cross_entropy(policy.head(x), jnp.argmax(head, axis=-1))
         return lambda x: gaussian_distance(head, policy.head(x), jnp.zeros(()))
 
-    def perturb(self, policy: Any, ball: Ball, obs: jax.Array, key: jax.Array) -> jax.Array:
+    def perturb(self, policy: Policy, ball: Ball, obs: jax.Array, key: jax.Array) -> jax.Array:
         objective = self.objective(policy, obs)
         keys = jax.random.split(key, self.restarts)
         starts = jax.vmap(lambda k: ball.sample(k, obs))(keys)
@@ -48,7 +49,7 @@ class PGD:
         if self.restarts == 1:
             return search(starts[0])
         ends = jax.vmap(search)(starts)
-        score = margin(policy, obs) if policy.discrete else objective
+        score = _lead_of_another(policy, obs) if policy.discrete else objective
         best = jnp.argmax(jax.vmap(score)(ends), axis=0)
         return ends[best, jnp.arange(len(obs))]
 
@@ -60,18 +61,13 @@ def MinBest(steps: int = 1) -> PGD:
 
 def cross_entropy(scores: jax.Array, actions: jax.Array) -> jax.Array:
     """-log softmax(scores) at the actions. (B, n), (B,) -> (B,)"""
-    return -jnp.take_along_axis(jax.nn.log_softmax(scores), actions[:, None], axis=-1)[:, 0]
+    return -taken(jax.nn.log_softmax(scores), actions)
 
 
-def margin(policy: Any, obs: jax.Array) -> InputObjective:
+def _lead_of_another(policy: Policy, obs: jax.Array) -> InputObjective:
     """By how much the best other action beats the one chosen at `obs`: positive where the argmax has changed."""
-    chosen = jax.nn.one_hot(jnp.argmax(policy.head(obs), axis=-1), policy.head(obs).shape[-1], dtype=bool)
-
-    def beaten_by(x: jax.Array) -> jax.Array:
-        scores = policy.head(x)
-        return jnp.max(jnp.where(chosen, -jnp.inf, scores), axis=-1) - jnp.sum(jnp.where(chosen, scores, 0.0), axis=-1)
-
-    return beaten_by
+    chosen = jnp.argmax(policy.head(obs), axis=-1)
+    return lambda x: margin(policy.head(x), chosen)
 
 
 def climb(

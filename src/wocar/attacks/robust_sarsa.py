@@ -1,6 +1,4 @@
-"""Robust Sarsa (Zhang et al. 2020): learn the victim's Q from its own steps, smooth in a ball, then show it what makes
-it act worst.
-"""
+"""Robust Sarsa (Zhang et al. 2020): a critic of the victim, smooth in a ball, and the attack that lowers its value."""
 
 from typing import Any, NamedTuple
 
@@ -11,9 +9,9 @@ import numpy as np
 import optax
 
 from wocar.attacks.base import InputObjective, steepest
-from wocar.bounds import Ball, network_bounds
+from wocar.bounds import Ball, network_bounds, taken
 from wocar.mechanisms.worst_value import q_at
-from wocar.types import Array, Interval, Transitions
+from wocar.types import Array, Critic, Interval, Policy, Transitions
 
 
 class RobustSarsa(eqx.Module):
@@ -22,11 +20,11 @@ class RobustSarsa(eqx.Module):
     Discrete actions: on Σ_a π(a|s~) Q(s, a). With `maxdiff` = w on (1 - w) Q - w mean (μ(s~) - μ(s))² (RS + MAD).
     """
 
-    critic: Any
+    critic: Critic
     steps: int = eqx.field(static=True, default=10)
     maxdiff: float = eqx.field(static=True, default=0.0)
 
-    def objective(self, policy: Any, obs: jax.Array) -> InputObjective:
+    def objective(self, policy: Policy, obs: jax.Array) -> InputObjective:
         head = policy.head(obs)
 
         def harm(x: jax.Array) -> jax.Array:
@@ -39,7 +37,7 @@ class RobustSarsa(eqx.Module):
 
         return harm
 
-    def perturb(self, policy: Any, ball: Ball, obs: jax.Array, key: jax.Array) -> jax.Array:
+    def perturb(self, policy: Policy, ball: Ball, obs: jax.Array, key: jax.Array) -> jax.Array:
         return steepest(self.objective(policy, obs), ball, obs, self.steps)
 
 
@@ -86,11 +84,11 @@ def critic_bounds(critic: Any, obs: Array, actions: Array, radius: Array, ibp_sh
     """[L, U] of Q over the joint l_inf ball of (s, a), of s alone for discrete actions: b IBP + (1 - b) CROWN-IBP."""
     discrete = jnp.issubdtype(actions.dtype, jnp.integer)
     center = obs if discrete else jnp.concatenate([obs, actions], axis=-1)
-    at = actions[:, None] if discrete else jnp.zeros((len(obs), 1), int)
+    output = actions if discrete else jnp.zeros(len(obs), int)
 
     def bounds(method: Any) -> Interval:
         found = network_bounds(critic.network, Ball(radius), center, method)
-        return Interval(*(jnp.take_along_axis(side, at, axis=1)[:, 0] for side in found))
+        return Interval(*(taken(side, output) for side in found))
 
     ibp = bounds("ibp")
     if isinstance(ibp_share, float) and ibp_share == 1.0:
@@ -100,7 +98,7 @@ def critic_bounds(critic: Any, obs: Array, actions: Array, radius: Array, ibp_sh
 
 @eqx.filter_jit
 def fit_robust_critic(
-    critic: Any,
+    critic: Critic,
     data: SarsaData,
     radius: Array,
     reg: Array,

@@ -1,13 +1,13 @@
-"""Attacks that need nothing but the victim's policy: chance, and the largest change of what it does."""
+"""Attacks that need only the victim's policy: random noise and the maximal action difference."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import jax
 
 from wocar.attacks.base import InputObjective
 from wocar.bounds import Ball, ascend_in_ball
 from wocar.mechanisms.state_reg import policy_distance
+from wocar.types import Policy
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Random:
 
     extreme: bool = False
 
-    def perturb(self, policy: Any, ball: Ball, obs: jax.Array, key: jax.Array) -> jax.Array:
+    def perturb(self, policy: Policy, ball: Ball, obs: jax.Array, key: jax.Array) -> jax.Array:
         return ball.sample_extreme(key, obs) if self.extreme else ball.sample(key, obs)
 
 
@@ -33,11 +33,11 @@ class MaxDiff:
     wide_start: bool = False
     """Start anywhere in the ball, not one step from its center (where the gradient is zero)."""
 
-    def objective(self, policy: Any, obs: jax.Array) -> InputObjective:
+    def objective(self, policy: Policy, obs: jax.Array) -> InputObjective:
         head = policy.head(obs)
         return lambda x: policy_distance(policy, head, policy.head(x), unit_std=True)
 
-    def perturb(self, policy: Any, ball: Ball, obs: jax.Array, key: jax.Array) -> jax.Array:
+    def perturb(self, policy: Policy, ball: Ball, obs: jax.Array, key: jax.Array) -> jax.Array:
         start_key, search_key = jax.random.split(key)
         beside = ball.scaled(1 / self.steps).sample_extreme(start_key, obs)
         return ascend_in_ball(

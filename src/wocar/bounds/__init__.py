@@ -6,6 +6,7 @@ from wocar.bounds.action_sets import (
     action_mask,
     any_action,
     attacked_value,
+    taken,
     worst_action_in_box,
     worst_action_in_mask,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "ascend_in_ball",
     "attacked_value",
     "network_bounds",
+    "taken",
     "worst_action_in_box",
     "worst_action_in_mask",
 ]

@@ -24,7 +24,7 @@ class AuditOptions:
     suite: str | None = None
     """A frozen set of attacks: fast-v1 (default), mujoco-v1, atari-v1."""
     attacks: str | None = None
-    """In the place of a suite: attacks by name, separated by commas."""
+    """Attacks by name, separated by commas, instead of a suite."""
     attackers: str | None = None
     """Folders of trained attackers to add, separated by commas."""
     eps: str | None = None
@@ -47,13 +47,13 @@ class AuditOptions:
     max_steps: int = 10_000
     """Where the environment has no time limit, cut episodes here."""
     budget_steps: int | None = None
-    """Steps to train each learned attacker, in the place of the suite's."""
+    """Steps to train each learned attacker, instead of the suite's number."""
     json: Path | None = None
     """Write the result here."""
     markdown: Path | None = None
     """Write the tables here."""
     out: Path | None = None
-    """Folder that keeps finished parts and trained attackers, so that a killed audit goes on; by default in the run
+    """Folder that keeps finished parts and trained attackers, so that a killed audit continues; by default in the run
     folder, or beside the JSON."""
     fail_below: float | None = None
     """Exit code 1 if the worst mean return is below this."""

@@ -33,12 +33,12 @@ class EstimateOptions:
     sweeps: int = 400
     """Backups of the worst critic before and after each exploration."""
     explorations: int = 16
-    """Times the critic is let loose in the environment, to learn where its worst actions really lead."""
+    """Explorations of the critic in the environment, from which it learns where its worst actions lead."""
     bounds: BoundMethod = "crown"
     episodes: int = 50
     seed: int = 1234
     env: str | None = None
-    """For files that do not tell: the environment's id."""
+    """The environment's id, where the file does not hold it."""
     normaliser: Path | None = None
     """For a Stable-Baselines3 zip: the pickle of its VecNormalize."""
     json: Path | None = None

@@ -1,4 +1,4 @@
-"""Turning dataclasses into options, with one clear line for a mistake."""
+"""Command-line options from dataclasses, with one line for each mistake."""
 
 import contextlib
 import io
@@ -43,7 +43,7 @@ def peek(argv: list[str], option: str, default: str) -> str:
 
 
 def words(text: str | None) -> list[str] | None:
-    """What commas separate."""
+    """Parts of a text that commas separate."""
     return [word.strip() for word in text.split(",") if word.strip()] if text is not None else None
 
 

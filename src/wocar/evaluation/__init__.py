@@ -1,1 +1,1 @@
-"""Episodes of (victim, attack, eps), frozen suites, statistics."""
+"""Episodes of (victim, attack, threat), frozen suites, statistics."""

@@ -1,4 +1,4 @@
-"""`AttackedObservation`: any attack on any Gymnasium environment, for loops that are not ours."""
+"""Gymnasium wrapper that applies an attack to the observations of any environment."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from wocar.types import UserError
 
 
 class AttackedObservation(ShownObservation):
-    """Perturbs raw observations so that what the victim's normaliser makes of them is the attacked z~.
+    """Perturbs raw observations so that the victim's normaliser maps them to the attacked z~.
 
     `attack` is an attack, or the name of one that is not trained. z~ is inside the ball of radius eps around z; it is
     mapped back as o~ = o + (z~ - z) · scale, unrounded, also for pixels. The victim's own normaliser clips what it is

@@ -20,7 +20,7 @@ from wocar.evaluation.audit_result import AuditPoint, AuditResult, AuditRow, Aud
 from wocar.evaluation.flags import distinct, flags_of
 from wocar.evaluation.suites import AttackSettings, AuditPlan, suite_digest
 from wocar.threat import Threat
-from wocar.types import UserError
+from wocar.types import UserError, require_compatible
 
 ROWS = 2
 """Version of what a cell holds: those of another version are run again."""
@@ -196,10 +196,7 @@ def _key(threat: Threat) -> dict[str, Any]:
 def _moved(agent: Agent, plan: AuditPlan) -> Agent:
     """The agent in the environment of the audit, which ends every episode at some time."""
     env = plan.env or agent.spec.id
-    spec = env_spec(env)
-    ours, theirs = ((s.obs_shape, s.actions.size, s.actions.discrete) for s in (agent.spec, spec))
-    if ours != theirs:
-        raise UserError(f"{env} shows and takes other arrays than the agent's {agent.spec.id}")
+    require_compatible(agent.spec, env_spec(env))
     return dataclasses.replace(agent, spec=agent.spec._replace(id=with_time_limit(env, plan.max_steps)))
 
 

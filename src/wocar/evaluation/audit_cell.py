@@ -16,11 +16,12 @@ from wocar.evaluation.certified import GreedyWorstCase
 from wocar.evaluation.episodes import run_episodes
 from wocar.evaluation.statistics import summarise
 from wocar.threat import Threat
+from wocar.types import Policy
 
 N_ENVS = 25
 """Environments stepped together: the usual 50 episodes are two rounds of them."""
 PROBES = (1, 10, 40, 160)
-"""Calls of an attack at which its gradients are looked at."""
+"""Calls of an attack at which its gradients are checked."""
 
 
 class AuditCell(NamedTuple):
@@ -74,13 +75,13 @@ def run_cell(agent: Agent, cell: AuditCell, made: Trained, on_episodes: Callable
 
 
 class ProbedPerturbation:
-    """A perturbation whose gradients are looked at now and then."""
+    """A perturbation that checks now and then whether gradients vanish."""
 
     def __init__(self, attack: Perturbation) -> None:
         self.attack = attack
         self.shares: list[float] = []
 
-    def __call__(self, policy: Any, z: np.ndarray) -> np.ndarray:
+    def __call__(self, policy: Policy, z: np.ndarray) -> np.ndarray:
         shown = self.attack(policy, z)
         if self.attack.calls in PROBES and hasattr(self.attack.attack, "objective"):
             self.shares.append(zero_gradient_share(self.attack.attack, policy, self.attack.ball, jnp.asarray(z)))

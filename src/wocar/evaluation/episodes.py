@@ -1,4 +1,4 @@
-"""Episodes of a victim, with or without somebody between the observation and its eyes, or between it and the world."""
+"""Evaluation episodes, optionally attacked."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
@@ -8,25 +8,25 @@ import numpy as np
 from wocar.agent import Agent
 from wocar.envs import make_env
 from wocar.networks import reset_state
-from wocar.types import UserError
+from wocar.types import Policy, UserError, require_compatible
 
 Act = Callable[[np.ndarray], np.ndarray]
 """Normalised observations (B, obs) to the actions that reach the environment."""
 
 
 class Perturb(Protocol):
-    """Between the observation and the victim's eyes: the policy as it now is, and z, to z~."""
+    """Attack on observations: the current policy and z to z~."""
 
-    def __call__(self, policy: Any, z: np.ndarray) -> np.ndarray: ...
+    def __call__(self, policy: Policy, z: np.ndarray) -> np.ndarray: ...
 
     def reset(self, rows: np.ndarray, n: int) -> None:
-        """Forget these rows of n: their episodes begin."""
+        """Reset these rows of n: their episodes begin."""
 
 
 class Disturb(Protocol):
-    """Between the victim and the world: the policy as it now is, z and the victim's actions, to others."""
+    """Attack on actions: the current policy, z and the victim's actions to those that reach the environment."""
 
-    def __call__(self, policy: Any, z: np.ndarray, actions: np.ndarray) -> np.ndarray: ...
+    def __call__(self, policy: Policy, z: np.ndarray, actions: np.ndarray) -> np.ndarray: ...
 
 
 EVALUATION_STREAM = 1_000_000
@@ -58,16 +58,17 @@ def run_episodes(
 ) -> Episodes:
     """Raw returns of the deterministic policy with its normaliser frozen, under attack on what it sees and does.
 
-    `act` stands in for the policy, and for whoever attacks it.
+    `act` replaces the policy and its attacks.
 
     Episodes are shared out over the environments beforehand, so that short ones are not favoured.
     """
     n = min(n_envs, episodes)
     env = make_env(env_id or agent.spec.id, n, seed, stream=EVALUATION_STREAM, threads=threads)
-    ours, theirs = ((spec.obs_shape, spec.actions.size, spec.actions.discrete) for spec in (agent.spec, env.spec))
-    if ours != theirs:
+    try:
+        require_compatible(agent.spec, env.spec)
+    except UserError:
         env.close()
-        raise UserError(f"{env.spec.id} shows and takes other arrays than the agent's {agent.spec.id}")
+        raise
     left = np.full(n, episodes // n) + (np.arange(n) < episodes % n)
     running, discounted, length = np.zeros(n), np.zeros(n), np.zeros(n, dtype=int)
     results: list[list[tuple[float, int, float]]] = [[] for _ in range(n)]
@@ -103,19 +104,19 @@ def run_episodes(
 
 
 class _Player:
-    """The victim with its memory, and those around it with theirs."""
+    """The victim and its attacks, with their memories."""
 
     def __init__(self, agent: Agent, n: int, act: Act | None, perturb: Perturb | None, disturb: Disturb | None) -> None:
         self.agent, self.n, self.act, self.perturb, self.disturb = agent, n, act, perturb, disturb
         self.state = agent.start(n)
         self.flipped: np.ndarray | None = None
-        """Where the last actions are not those without an attack."""
+        """Where the last actions differ from those without an attack."""
         self.reset(np.arange(n))
 
     def __call__(self, z: np.ndarray) -> np.ndarray:
         if self.act is not None:
             return self.act(z)
-        policy = self.agent.held(self.state) if self.perturb or self.disturb else None
+        policy: Any = self.agent.held(self.state) if self.perturb or self.disturb else None
         seen, before = self.perturb(policy, z) if self.perturb else z, self.state
         actions, self.state = self.agent.step(seen, before)
         taken = self.disturb(policy, z, actions) if self.disturb else actions
@@ -125,7 +126,7 @@ class _Player:
         return taken
 
     def reset(self, rows: np.ndarray) -> None:
-        """These episodes begin: what was seen before is forgotten."""
+        """Reset the memories of episodes that begin."""
         self.state = reset_state(self.state, rows)
         if self.perturb:
             self.perturb.reset(rows, self.n)

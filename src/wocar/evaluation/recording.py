@@ -1,4 +1,4 @@
-"""One episode to look at: every step with its picture, what is true and what the victim is shown."""
+"""Recording of an episode: each step with its frame, the true and the shown observation."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+import scipy  # loads scipy.stats, which takes a second, when first used
 
 Scores = Sequence[np.ndarray]
 """For each task the scores of its runs (runs,); scores of different tasks must be in comparable units."""
@@ -39,7 +39,7 @@ def median(runs: np.ndarray) -> np.ndarray:
 
 def iqm(runs: np.ndarray) -> np.ndarray:
     """Interquartile mean: of the runs of all tasks, without the lowest and the highest quarter."""
-    return np.asarray(stats.trim_mean(runs, 0.25, axis=-1))
+    return np.asarray(scipy.stats.trim_mean(runs, 0.25, axis=-1))
 
 
 def median_agent(scores: np.ndarray) -> int:

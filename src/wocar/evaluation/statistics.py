@@ -1,11 +1,11 @@
-"""Numbers from returns, with explicit seeds."""
+"""Statistics of episode returns."""
 
 import math
 import warnings
 from typing import NamedTuple, TypedDict
 
 import numpy as np
-from scipy import stats
+import scipy  # loads scipy.stats, which takes a second, when first used
 
 
 class Summarised(TypedDict):
@@ -40,7 +40,7 @@ def summarise(returns: np.ndarray, confidence: float = 0.95, resamples: int = 20
 def _interval(returns: np.ndarray, method: str, confidence: float, resamples: int, seed: int) -> tuple[float, float]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        found = stats.bootstrap(
+        found = scipy.stats.bootstrap(
             (returns,),
             np.mean,
             n_resamples=resamples,
@@ -61,5 +61,5 @@ def surely_below(lower: Summarised, higher: Summarised, chance: float = 0.002) -
     if s1 == s2 == 0:
         return True
     sample1, sample2 = s1 * math.sqrt(n1 / (n1 - 1)), s2 * math.sqrt(n2 / (n2 - 1))
-    found = stats.ttest_ind_from_stats(m1, sample1, n1, m2, sample2, n2, equal_var=False, alternative="less")
+    found = scipy.stats.ttest_ind_from_stats(m1, sample1, n1, m2, sample2, n2, equal_var=False, alternative="less")
     return bool(found.pvalue < chance)

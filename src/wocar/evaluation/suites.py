@@ -1,7 +1,7 @@
-"""Named sets of attacks, frozen: a suite's numbers can be compared for as long as its name stays.
+"""Attack suites: named and frozen, so that results under the same name can be compared.
 
-A suite is data. Each attack has a list of settings; the worst of them is selected on episodes of its own. Whoever
-changes a setting gives the suite a new name: a test holds a hash of every one.
+A suite is data. Each attack has a list of settings; the worst of them is selected on episodes of its own. A changed
+setting needs a new name: a test holds a hash of each suite.
 """
 
 import hashlib
@@ -95,7 +95,7 @@ SUITES: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class AuditPlan:
-    """What an audit will do: which attacks with which settings, how far, on how many episodes of which seeds."""
+    """Plan of an audit: attacks and their settings, threats, episodes and seeds."""
 
     attacks: Attacks
     threats: tuple[Threat, ...]
@@ -112,7 +112,7 @@ class AuditPlan:
 
     @property
     def select_seed(self) -> int:
-        """Selection and report never meet the same episodes."""
+        """Selection and report never share episodes."""
         return self.seed + 500_000
 
     @property

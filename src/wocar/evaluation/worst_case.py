@@ -1,7 +1,7 @@
-"""What a worst critic predicts, and an attacker that acts on it, to check it by."""
+"""Calibration of a worst critic: what it predicts, and what an attacker who follows it achieves."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -16,7 +16,7 @@ from wocar.mechanisms.policy_config import WocarConfig
 from wocar.mechanisms.worst_set import SetMinimum, minimum_over
 from wocar.mechanisms.worst_value import WorstCritic
 from wocar.threat import Threat
-from wocar.types import UserError
+from wocar.types import Critic, Policy, UserError
 
 
 class Calibration(NamedTuple):
@@ -37,13 +37,13 @@ class Calibration(NamedTuple):
 
 
 def worst_case(
-    agent: Agent, critic: Any, threat: Threat, config: WocarConfig = FIT
+    agent: Agent, critic: Critic, threat: Threat, config: WocarConfig = FIT
 ) -> Callable[[np.ndarray], SetMinimum]:
     """The critic's minimum over the actions an attacker can cause, at normalised observations."""
     frozen, within_reach = WorstCritic(critic, critic, ()), reachable(agent, threat, config)
 
     @eqx.filter_jit
-    def minimum(policy: Any, frozen: WorstCritic, obs: jax.Array) -> SetMinimum:
+    def minimum(policy: Policy, frozen: WorstCritic, obs: jax.Array) -> SetMinimum:
         return minimum_over(within_reach(policy, obs), frozen, obs, config.search_steps)
 
     return lambda z: jax.device_get(minimum(agent.policy, frozen, jnp.asarray(z)))
@@ -74,7 +74,7 @@ def importance(agent: Agent, threat: Threat, z: np.ndarray) -> np.ndarray:
 
 def calibrate(
     agent: Agent,
-    critic: Any,
+    critic: Critic,
     threat: Threat,
     scale: float,
     seed: int,

@@ -1,8 +1,7 @@
-"""The worst critic of a fixed policy, fitted to its own rollouts and to rollouts inside the sets of its actions.
+"""Worst critic of a fixed policy, fitted to rollouts of the policy and to explorations inside the sets of its actions.
 
-From the policy's own rollouts alone the critic does not know where an attack leads: every state it has seen is one
-where the next attack still has everything to take, so it predicts that loss at every step. It is therefore let loose
-in the environment a few times, replacing actions inside the sets, and learns from what happens.
+The policy's own rollouts do not show where an attack leads: in every state they visit, the next attack can still take
+everything, so the critic predicts that loss at every step. Explorations replace actions inside the sets.
 """
 
 import dataclasses
@@ -22,7 +21,7 @@ from wocar.mechanisms.worst_value import WorstCritic, fit_worst_critic, worst_at
 from wocar.networks import DiscreteCritic, DuelingActionCritic, TwinCritic
 from wocar.rollout import Collector, running_returns
 from wocar.threat import Threat
-from wocar.types import Array, Transitions
+from wocar.types import Array, Policy, Transitions
 
 GAMMA = 0.99
 FIT = WocarConfig(reg=False, kappa_wst=0.0, critic_lr=1e-3, critic_tau=0.02, importance=False, search_steps=5)
@@ -134,7 +133,7 @@ def sweep(
 
 
 class _Explorer:
-    """Acts in an agent's place: inside the sets, wherever the critic may be wrong."""
+    """Plays actions inside the sets in place of the agent's own, often the critic's worst."""
 
     def __init__(self, agent: Agent, critic: WorstCritic, threat: Threat, config: WocarConfig) -> None:
         self.normaliser, self.start = agent.normaliser, agent.start
@@ -142,7 +141,7 @@ class _Explorer:
         within_reach = reachable(agent, threat, config)
 
         @eqx.filter_jit
-        def look(policy: Any, critic: WorstCritic, z: jax.Array) -> tuple[ActionSet, jax.Array]:
+        def look(policy: Policy, critic: WorstCritic, z: jax.Array) -> tuple[ActionSet, jax.Array]:
             sets = within_reach(policy, z)
             return sets, minimum_over(sets, critic, z, config.search_steps).worst
 

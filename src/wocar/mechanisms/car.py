@@ -8,9 +8,9 @@ import jax.numpy as jnp
 
 from wocar.bounds import ascend_in_ball
 from wocar.config_base import COUNT, NOT_NEGATIVE, POSITIVE, AlgorithmConfig
+from wocar.mechanisms.growing_ball import GrowingBall
 from wocar.mechanisms.objective import InBall, Info, PolicyLoss
-from wocar.mechanisms.policy_config import GrowingBall
-from wocar.types import Array, Batch, EnvSpec
+from wocar.types import Array, Batch, EnvSpec, Policy
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Car(InBall[Batch, jax.Array, PolicyLoss, None]):
     config: CarConfig
 
     def loss(
-        self, base: PolicyLoss, policy: Any, batch: Batch, notes: None, key: jax.Array, progress: jax.Array
+        self, base: PolicyLoss, policy: Policy, batch: Batch, notes: None, key: jax.Array, progress: jax.Array
     ) -> tuple[jax.Array, Info]:
         cfg = self.config
         if cfg.car_form == "beside" and cfg.car_weight == 0:

@@ -7,7 +7,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import jax
 
 from wocar.bounds import Ball
-from wocar.types import Array, Batch, Limits
+from wocar.types import Array, Batch, Limits, Policy
 
 Info = dict[str, jax.Array]
 
@@ -55,7 +55,7 @@ class Objective(Generic[Data, Signal, Loss, Notes]):
         return ()
 
     def evaluate(
-        self, state: Any, policy: Any, batch: Data, base: Any, key: jax.Array, progress: jax.Array
+        self, state: Any, policy: Policy, batch: Data, base: Any, key: jax.Array, progress: jax.Array
     ) -> tuple[Any, Notes | None, Info]:
         """Mechanism 1: the worst-attack value of what was seen. `base` is what the base algorithm lends for it."""
         return state, None, {}
@@ -65,7 +65,7 @@ class Objective(Generic[Data, Signal, Loss, Notes]):
         return signal
 
     def loss(
-        self, base: Loss, policy: Any, batch: Data, notes: Notes, key: jax.Array, progress: jax.Array
+        self, base: Loss, policy: Policy, batch: Data, notes: Notes, key: jax.Array, progress: jax.Array
     ) -> tuple[jax.Array, Info]:
         """Mechanism 3: the policy's loss, made of the base algorithm's own: a sum, a mixture, another in its place."""
         return base.value, base.info
@@ -82,22 +82,20 @@ class Discounted(Protocol):
     def gamma(self) -> float: ...
 
 
-class BallConfig(Protocol):
-    def ball(self, progress: jax.Array, limits: Limits) -> Ball: ...
-
-
 @dataclass(frozen=True)
 class InBall(Objective[Data, Signal, Loss, Notes]):
     """What objectives share that look at a ball around each observation."""
 
-    config: BallConfig
+    config: Any
+    """Makes the ball; each objective has its own."""
     limits: Limits = None
 
     def ball(self, progress: jax.Array) -> Ball:
-        return self.config.ball(progress, self.limits)
+        ball: Ball = self.config.ball(progress, self.limits)
+        return ball
 
     def evaluate(
-        self, state: Any, policy: Any, batch: Data, base: Any, key: jax.Array, progress: jax.Array
+        self, state: Any, policy: Policy, batch: Data, base: Any, key: jax.Array, progress: jax.Array
     ) -> tuple[Any, Notes | None, Info]:
         return state, None, {"eps": self.ball(progress).eps}
 

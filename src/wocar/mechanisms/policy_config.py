@@ -1,7 +1,7 @@
-"""Settings of the robust objectives; on the command line each field is an option."""
+"""Settings of SA-PPO, WocaR-PPO and their like; on the command line each field is an option."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -10,31 +10,7 @@ from wocar.bounds import Ball, BoundMethod
 from wocar.config_base import COUNT, NOT_NEGATIVE, SHARE, AlgorithmConfig, ObjectiveConfig
 from wocar.schedules import Schedule, ScheduleKind
 from wocar.threat import Threat
-from wocar.types import EnvSpec, Limits, UserError
-
-
-@dataclass(frozen=True)
-class GrowingBall(ObjectiveConfig):
-    threat: Threat = Threat(0.1)  # noqa: RUF009
-    eps_begin: float = 0.0
-    """Share of training after which eps grows from 0 ..."""
-    eps_end: float = 0.75
-    """... and that at which it is whole."""
-    eps_schedule: ScheduleKind = "linear"
-
-    ranges = SHARE.of("eps_begin eps_end")
-    KNOWS_ACTIONS: ClassVar[bool] = False
-    """Whether the attacker may move actions in the place of observations."""
-
-    def __post_init__(self) -> None:
-        if self.threat.on == "action" and not self.KNOWS_ACTIONS:
-            raise UserError("--threat action is not for this method: it is about observations in a ball")
-
-    def ball(self, progress: jax.Array, limits: Limits = None) -> Ball:
-        return self.threat.ball(limits, self.eps_at(progress))
-
-    def eps_at(self, progress: jax.Array) -> jax.Array:
-        return Schedule(self.threat.eps, self.eps_schedule, self.eps_begin, self.eps_end)(progress)
+from wocar.types import EnvSpec, Limits
 
 
 @dataclass(frozen=True)
@@ -103,19 +79,3 @@ class WocarConfig(RobustConfig, kind="wocar"):
         if self.bound_eps is None:
             return self.ball(progress, limits)
         return self.threat.ball(limits, jnp.float32(self.bound_eps))
-
-
-@dataclass(frozen=True)
-class RadialConfig(GrowingBall, kind="radial"):
-    threat: Threat = Threat(0.075)  # noqa: RUF009
-    eps_begin: float = 0.25
-    eps_schedule: ScheduleKind = "exponential"
-    radial_weight: float = 0.5
-    """Share of the loss at the least favourable policy within the bounds; the rest is PPO's own."""
-
-    ranges = SHARE.of("radial_weight")
-
-    def build(self, spec: EnvSpec, algorithm: AlgorithmConfig) -> Any:
-        from wocar.mechanisms.radial import Radial
-
-        return Radial(self, spec.limits)

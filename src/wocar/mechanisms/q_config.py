@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal
 
 from wocar.bounds import BoundMethod
 from wocar.config_base import COUNT, NOT_NEGATIVE, POSITIVE, SHARE, AlgorithmConfig
-from wocar.mechanisms.policy_config import GrowingBall
+from wocar.mechanisms.growing_ball import GrowingBall
 from wocar.schedules import ScheduleKind
 from wocar.types import EnvSpec
 
@@ -55,17 +55,3 @@ class WocarQConfig(RobustQConfig, kind="wocar-q"):
         from wocar.mechanisms.wocar_dqn import WocarQ
 
         return WocarQ(self, spec.actions, spec.limits)
-
-
-@dataclass(frozen=True)
-class RadialQConfig(GrowingBall, kind="radial-q"):
-    eps_schedule: ScheduleKind = "smoothed"
-    radial_weight: float = 0.2
-    """Share of the loss that overlaps of bounds have; the rest is DQN's own."""
-
-    ranges = SHARE.of("radial_weight")
-
-    def build(self, spec: EnvSpec, algorithm: AlgorithmConfig) -> Any:
-        from wocar.mechanisms.radial_dqn import RadialQ
-
-        return RadialQ(self, spec.limits)

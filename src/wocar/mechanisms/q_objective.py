@@ -7,11 +7,12 @@ import jax
 import jax.numpy as jnp
 
 from wocar.bounds import Ball, ascend_in_ball, network_bounds
+from wocar.mechanisms.distance_bounds import categorical_distance_bound
 from wocar.mechanisms.objective import BaseLoss, InBall, Info, Objective
 from wocar.mechanisms.q_config import RobustQConfig
 from wocar.mechanisms.q_reg import hinge, margin, margin_bound
-from wocar.mechanisms.state_reg import categorical_distance, categorical_distance_bound, state_regularisation
-from wocar.types import Array
+from wocar.mechanisms.state_reg import categorical_distance, state_regularisation
+from wocar.types import Array, Policy
 
 
 class StepOutcome(NamedTuple):
@@ -102,7 +103,7 @@ class StateAdversarialQ(InBall[QBatch, ActionValues, BaseLoss, QRegNotes]):
     def loss(
         self,
         base: BaseLoss,
-        policy: Any,
+        policy: Policy,
         batch: QBatch,
         notes: QRegNotes | None,
         key: jax.Array,
@@ -122,7 +123,7 @@ class StateAdversarialQ(InBall[QBatch, ActionValues, BaseLoss, QRegNotes]):
         penalty = weight * state_regularisation(distance, importance)
         return base.value + penalty, {**base.info, "penalty": penalty}
 
-    def _searched(self, policy: Any, q_values: Array, obs: Array, ball: Ball, key: jax.Array) -> jax.Array:
+    def _searched(self, policy: Policy, q_values: Array, obs: Array, ball: Ball, key: jax.Array) -> jax.Array:
         """The loss at the worst point that projected ascent finds."""
         cfg, q_values = self.config, jax.lax.stop_gradient(q_values)
 
@@ -134,7 +135,7 @@ class StateAdversarialQ(InBall[QBatch, ActionValues, BaseLoss, QRegNotes]):
         worst = ascend_in_ball(loss, ball, obs, ball.sample(key, obs), steps=cfg.reg_steps)
         return loss(worst) if cfg.reg_loss == "kl" else hinge(loss(worst), cfg.reg_lead)
 
-    def _bounded(self, policy: Any, q_values: Array, obs: Array, ball: Ball, key: jax.Array) -> jax.Array:
+    def _bounded(self, policy: Policy, q_values: Array, obs: Array, ball: Ball, key: jax.Array) -> jax.Array:
         """No less than the loss anywhere in the ball."""
         cfg = self.config
         if cfg.reg_loss == "kl":

@@ -6,11 +6,29 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from wocar.bounds import network_bounds
+from wocar.bounds import network_bounds, taken
+from wocar.config_base import SHARE, AlgorithmConfig
+from wocar.mechanisms.distance_bounds import extreme_log_probs
+from wocar.mechanisms.growing_ball import GrowingBall
 from wocar.mechanisms.objective import InBall, Info, PolicyLoss
-from wocar.mechanisms.policy_config import RadialConfig
-from wocar.mechanisms.state_reg import extreme_log_probs, gaussian_distance
-from wocar.types import Array, Batch, Interval
+from wocar.mechanisms.state_reg import gaussian_distance
+from wocar.schedules import ScheduleKind
+from wocar.threat import Threat
+from wocar.types import Array, Batch, EnvSpec, Interval, Policy
+
+
+@dataclass(frozen=True)
+class RadialConfig(GrowingBall, kind="radial"):
+    threat: Threat = Threat(0.075)  # noqa: RUF009
+    eps_begin: float = 0.25
+    eps_schedule: ScheduleKind = "exponential"
+    radial_weight: float = 0.5
+    """Share of the loss at the least favourable policy within the bounds; the rest is PPO's own."""
+
+    ranges = SHARE.of("radial_weight")
+
+    def build(self, spec: EnvSpec, algorithm: AlgorithmConfig) -> "Radial":
+        return Radial(self, spec.limits)
 
 
 @dataclass(frozen=True)
@@ -20,7 +38,7 @@ class Radial(InBall[Batch, jax.Array, PolicyLoss, None]):
     config: RadialConfig
 
     def loss(
-        self, base: PolicyLoss, policy: Any, batch: Batch, notes: None, key: jax.Array, progress: jax.Array
+        self, base: PolicyLoss, policy: Policy, batch: Batch, notes: None, key: jax.Array, progress: jax.Array
     ) -> tuple[jax.Array, Info]:
         ball = self.ball(progress)
         box = network_bounds(policy.network, ball, batch.obs, "ibp")
@@ -48,7 +66,7 @@ def log_prob_bounds(policy: Any, head: Array, log_prob: Array, box: Interval, ac
     """The least and the greatest log π(a|s~) while the policy's head stays in the box. (N,)"""
     if policy.discrete:
         all_bounds = extreme_log_probs(box.lower, box.upper), extreme_log_probs(box.upper, box.lower)
-        return Interval(*(jnp.take_along_axis(x, actions[:, None], axis=-1)[:, 0] for x in all_bounds))
+        return Interval(*(taken(x, actions) for x in all_bounds))
     return gaussian_log_prob_bounds(head, log_prob, box, actions, policy.log_std)
 
 

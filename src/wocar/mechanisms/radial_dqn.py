@@ -1,19 +1,32 @@
 """RADIAL (Oikarinen et al. 2021), approach 2 for Q networks: no worse action may come to look better in the ball."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from equinox import nn
 
-from wocar.bounds import network_bounds
+from wocar.bounds import network_bounds, taken
+from wocar.config_base import SHARE, AlgorithmConfig
+from wocar.mechanisms.growing_ball import GrowingBall
 from wocar.mechanisms.objective import BaseLoss, InBall, Info
-from wocar.mechanisms.q_config import RadialQConfig
 from wocar.mechanisms.q_objective import ActionValues, QBatch
 from wocar.mechanisms.radial import mixture
-from wocar.types import Array
+from wocar.schedules import ScheduleKind
+from wocar.types import Array, EnvSpec, Policy
+
+
+@dataclass(frozen=True)
+class RadialQConfig(GrowingBall, kind="radial-q"):
+    eps_schedule: ScheduleKind = "smoothed"
+    radial_weight: float = 0.2
+    """Share of the loss that overlaps of bounds have; the rest is DQN's own."""
+
+    ranges = SHARE.of("radial_weight")
+
+    def build(self, spec: EnvSpec, algorithm: AlgorithmConfig) -> "RadialQ":
+        return RadialQ(self, spec.limits)
 
 
 @dataclass(frozen=True)
@@ -23,7 +36,7 @@ class RadialQ(InBall[QBatch, ActionValues, BaseLoss, None]):
     config: RadialQConfig
 
     def loss(
-        self, base: BaseLoss, policy: Any, batch: QBatch, notes: None, key: jax.Array, progress: jax.Array
+        self, base: BaseLoss, policy: Policy, batch: QBatch, notes: None, key: jax.Array, progress: jax.Array
     ) -> tuple[jax.Array, Info]:
         share = self.config.radial_weight
         lower, upper = network_bounds(without_value(policy.network), self.ball(progress), batch.obs, "ibp")
@@ -38,9 +51,8 @@ def overlap(q_values: Array, lower: Array, upper: Array, actions: Array) -> jax.
     How far the bounds of worse actions reach above the lower bound of the one taken, and half of what they should stay
     below it.
     """
-    taken = actions[:, None]
-    lead = jax.lax.stop_gradient(jnp.maximum(jnp.take_along_axis(q_values, taken, axis=-1) - q_values, 0.0))
-    reach = jnp.maximum(upper - jnp.take_along_axis(lower, taken, axis=-1) + lead / 2, 0.0)
+    lead = jax.lax.stop_gradient(jnp.maximum(taken(q_values, actions)[:, None] - q_values, 0.0))
+    reach = jnp.maximum(upper - taken(lower, actions)[:, None] + lead / 2, 0.0)
     return jnp.sum(lead * reach, axis=-1)
 
 

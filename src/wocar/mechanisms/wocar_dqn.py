@@ -14,7 +14,7 @@ from wocar.mechanisms.worst_policy import mixed_values
 from wocar.mechanisms.worst_set import set_minimum
 from wocar.mechanisms.worst_value import worst_attack_backup
 from wocar.schedules import Schedule
-from wocar.types import ActionSpace, Limits
+from wocar.types import ActionSpace, Limits, Policy
 
 
 class WocarQState(NamedTuple):
@@ -57,7 +57,7 @@ class WocarQ(Objective[QBatch, ActionValues, BaseLoss, WocarQNotes]):
         return WocarQState(*critics)
 
     def evaluate(
-        self, state: WocarQState, policy: Any, batch: QBatch, base: QBase, key: jax.Array, progress: jax.Array
+        self, state: WocarQState, policy: Policy, batch: QBatch, base: QBase, key: jax.Array, progress: jax.Array
     ) -> tuple[WocarQState, WocarQNotes, Info]:
         """Alg. 2, lines 8 to 16: natural values, action sets at s', worst actions, worst critic, importance."""
         cfg, ball = self.config, self.regulariser.ball(progress)
@@ -98,7 +98,7 @@ class WocarQ(Objective[QBatch, ActionValues, BaseLoss, WocarQNotes]):
         return ActionValues(*(mixed_values(*q, kappa) for q in zip(notes.natural, notes.worst, strict=True)))
 
     def loss(
-        self, base: BaseLoss, policy: Any, batch: QBatch, notes: WocarQNotes, key: jax.Array, progress: jax.Array
+        self, base: BaseLoss, policy: Policy, batch: QBatch, notes: WocarQNotes, key: jax.Array, progress: jax.Array
     ) -> tuple[jax.Array, Info]:
         return self.regulariser.loss(base, policy, batch, notes.reg, key, progress)
 

@@ -1,13 +1,9 @@
 """Mechanism 2: worst-case-aware policy optimisation."""
 
-from typing import Literal
-
 import jax
 import jax.numpy as jnp
 
 from wocar.types import Array
-
-Form = Literal["raw", "baseline", "lambda"]
 
 
 def worst_policy_loss(probabilities: Array, q_worst: Array) -> jax.Array:

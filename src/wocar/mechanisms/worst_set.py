@@ -1,6 +1,6 @@
 """The worst action among those an attacker can cause, for either threat and either kind of action."""
 
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +18,7 @@ from wocar.bounds import (
 )
 from wocar.mechanisms.worst_value import q_at
 from wocar.threat import Threat
-from wocar.types import ActionSpace, Array, Interval
+from wocar.types import ActionSpace, Array, Critic, Interval, Policy
 
 
 class SetConfig(Protocol):
@@ -34,14 +34,14 @@ class SetConfig(Protocol):
     def search_steps(self) -> int: ...
 
 
-class Critic(Protocol):
-    """A worst critic and its slowly following target."""
+class CriticPair(Protocol):
+    """A critic and its slowly following target."""
 
     @property
-    def online(self) -> Any: ...
+    def online(self) -> Critic: ...
 
     @property
-    def target(self) -> Any: ...
+    def target(self) -> Critic: ...
 
 
 class ActionSet(NamedTuple):
@@ -69,7 +69,7 @@ class SetMinimum(NamedTuple):
     """Whether the set holds more than one action."""
 
 
-def action_set(policy: Any, obs: Array, ball: Ball, config: SetConfig, actions: ActionSpace) -> ActionSet:
+def action_set(policy: Policy, obs: Array, ball: Ball, config: SetConfig, actions: ActionSpace) -> ActionSet:
     """What an attacker of the configured threat can make of the policy's action."""
     mode, sure = actions.cut(policy.mode(obs)), jnp.ones(len(obs))
     acting = config.threat.on == "action"
@@ -82,7 +82,7 @@ def action_set(policy: Any, obs: Array, ball: Ball, config: SetConfig, actions: 
     return ActionSet(mode, action_box(policy.network, ball, obs, actions.low, actions.high, config.bounds), None, sure)
 
 
-def minimum_over(found: ActionSet, critic: Critic, obs: Array, search_steps: int) -> SetMinimum:
+def minimum_over(found: ActionSet, critic: CriticPair, obs: Array, search_steps: int) -> SetMinimum:
     """The critic's minimum over given sets."""
     if found.box is not None:
         worst = worst_action_in_box(lambda a: critic.online(obs, a), found.mode, found.box, steps=search_steps)
@@ -98,6 +98,6 @@ def minimum_over(found: ActionSet, critic: Critic, obs: Array, search_steps: int
 
 
 def set_minimum(
-    policy: Any, critic: Critic, obs: Array, ball: Ball, config: SetConfig, actions: ActionSpace
+    policy: Policy, critic: CriticPair, obs: Array, ball: Ball, config: SetConfig, actions: ActionSpace
 ) -> SetMinimum:
     return minimum_over(action_set(policy, obs, ball, config, actions), critic, obs, config.search_steps)

@@ -7,7 +7,8 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from wocar.types import Array, Batch
+from wocar.bounds import taken
+from wocar.types import Array, Batch, Critic
 
 _ADAM = optax.scale_by_adam(eps=1e-5)
 
@@ -20,17 +21,12 @@ class WorstCritic(NamedTuple):
     opt: Any
 
     @classmethod
-    def create(cls, critic: Any) -> "WorstCritic":
+    def create(cls, critic: Critic) -> "WorstCritic":
         copy = jax.tree.map(lambda x: x.copy() if eqx.is_array(x) else x, critic)
         return cls(critic, copy, _ADAM.init(eqx.filter(critic, eqx.is_array)))
 
 
-def taken(q_values: Array, actions: Array) -> jax.Array:
-    """Q(s, a) of the actions (N,), from the values of all (N, actions)."""
-    return jnp.take_along_axis(q_values, actions[:, None], axis=-1)[:, 0]
-
-
-def q_at(critic: Any, obs: Array, actions: Array) -> Array:
+def q_at(critic: Critic, obs: Array, actions: Array) -> Array:
     """Q(s, a) of a critic of either kind: critic(s, a), or the entry a of critic(s) for discrete actions. (N,)"""
     if jnp.issubdtype(actions.dtype, jnp.integer):
         return taken(critic(obs), actions)
@@ -62,7 +58,7 @@ def estimation_loss(values: Array, targets: Array) -> jax.Array:
     return jnp.mean((targets - values) ** 2)
 
 
-def members_loss(critic: Any, obs: Array, actions: Array, targets: Array) -> jax.Array:
+def members_loss(critic: Critic, obs: Array, actions: Array, targets: Array) -> jax.Array:
     """The estimation loss of a critic, or the sum of its members'."""
     members = getattr(critic, "members", (critic,))
     return sum((estimation_loss(q_at(member, obs, actions), targets) for member in members), jnp.zeros(()))

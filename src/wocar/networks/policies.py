@@ -1,37 +1,13 @@
 """Policies over normalised observations, batch first."""
 
 import math
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from wocar.networks.layers import ACTIVATIONS, forward, linear, mlp
-
-
-class Policy(Protocol):
-    """`head` is what bounds and distances are computed of: the Gaussian's mean, the logits, or the Q-values."""
-
-    @property
-    def network(self) -> eqx.nn.Sequential: ...
-
-    discrete: ClassVar[bool]
-    stochastic: ClassVar[bool]
-    """Whether acting may sample; if not, it takes the mode."""
-
-    def head(self, obs: jax.Array) -> jax.Array: ...
-
-    def mode(self, obs: jax.Array) -> jax.Array: ...
-
-    def log_prob(self, obs: jax.Array, actions: jax.Array) -> jax.Array: ...
-
-    def entropy(self, obs: jax.Array) -> jax.Array: ...
-
-    def held(self, state: Any) -> Self: ...
-
-    def onward(self, obs: jax.Array, rows: jax.Array) -> Self:
-        """The policy at the rows of a batch and at the rows after some of them; without a memory, the policy itself."""
+from wocar.networks.layers import forward, mlp
 
 
 class GaussianPolicy(eqx.Module):
@@ -101,35 +77,6 @@ class GreedyPolicy(CategoricalPolicy):
     """argmax Q(s, .), deterministic; where probabilities are needed, softmax(Q(s, .))."""
 
     stochastic: ClassVar[bool] = False
-
-
-class SquashedPolicy(eqx.Module):
-    """low + (tanh(body(s)) + 1) / 2 * (high - low): the actor of TD3, or the mean of SAC's."""
-
-    body: eqx.nn.Sequential
-    low: jax.Array
-    high: jax.Array
-    discrete: ClassVar[bool] = False
-    stochastic: ClassVar[bool] = False
-
-    @property
-    def network(self) -> eqx.nn.Sequential:
-        """The body and the squash as layers, so that bounds of the network are bounds of the actions."""
-        middle, reach = (self.high + self.low) / 2, (self.high - self.low) / 2
-        return eqx.nn.Sequential(
-            [*self.body.layers, eqx.nn.Lambda(ACTIVATIONS["tanh"]), linear(jnp.diag(reach), middle)]
-        )
-
-    def head(self, obs: jax.Array) -> jax.Array:
-        return forward(self.network, obs)
-
-    mode = head
-
-    def held(self, state: Any) -> Self:
-        return self
-
-    def onward(self, obs: jax.Array, rows: jax.Array) -> Self:
-        return self
 
 
 def gaussian_log_prob(mean: jax.Array, log_std: jax.Array, actions: jax.Array) -> jax.Array:

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from wocar.agent import load_agent
 from wocar.methods.registry import known_method
+from wocar.report.radius import Radius, radius_of
 from wocar.report.sources import AuditFile, EstimateFile, ResultFile, Run, Sources, read_run
 from wocar.types import UserError
 
@@ -18,11 +19,6 @@ AuditRow = dict[str, Any]
 OWN = {"seed", "out", "threads", "checkpoint_every", "keep_checkpoints", "resume", "kind", "method", "env", "victim"}
 """Settings that do not make another variant of a method."""
 SEED = re.compile(r"[-_]?(seed|s)[-_]?\d+$")
-
-
-class Radius(NamedTuple):
-    norm: str
-    eps: float
 
 
 @dataclass
@@ -65,15 +61,15 @@ class Member:
         for audit in self.audits:
             for point in audit.data.get("curve", [audit.data]):
                 for attack, row in point["attacks"].items():
-                    here = row["eps"] == 0 or Radius(audit.data.get("norm", "linf"), row["eps"]) == radius
+                    here = row["eps"] == 0 or radius_of(audit.data, row["eps"]) == radius
                     if here and row["episodes"] >= found.get(attack, row)["episodes"]:
                         found[attack] = row
         return found
 
     def radii(self) -> list[Radius]:
         points = [(a, point) for a in self.audits for point in a.data.get("curve", [a.data])]
-        rows = [(a.data.get("norm", "linf"), row["eps"]) for a, point in points for row in point["attacks"].values()]
-        return list(dict.fromkeys(Radius(norm, eps) for norm, eps in rows if eps > 0))
+        rows = [(a, row["eps"]) for a, point in points for row in point["attacks"].values()]
+        return list(dict.fromkeys(radius_of(a.data, eps) for a, eps in rows if eps > 0))
 
     def worst(self, radius: Radius | None) -> tuple[str, AuditRow] | None:
         """The attack with the lowest mean on the selection episodes, and its row on fresh episodes."""

@@ -1,4 +1,4 @@
-"""Training an adversary against a fixed victim, with the loop and the PPO that train agents."""
+"""Training of an adversary against a fixed victim, with the loop and the PPO that train agents."""
 
 import dataclasses
 from pathlib import Path
@@ -54,7 +54,7 @@ def train_attacker(
     resume: bool = True,
     lessons: Examples | None = None,
 ) -> LearnedAttack:
-    """Train "sa-rl" or "pa-ad" against the victim in the folder `out`, or go on there; returns the attack.
+    """Train "sa-rl" or "pa-ad" against the victim in the folder `out`, or resume there; returns the attack.
 
     `settings` are fields of PPOConfig, and of the attack's configuration (actor, pgd_steps).
     """
@@ -76,7 +76,7 @@ def train_attacker(
 
 
 class _Taught:
-    """An algorithm whose policy imitates examples before it learns by itself."""
+    """An algorithm whose policy first imitates examples."""
 
     def __init__(self, algorithm: PPO, lessons: Examples) -> None:
         self._algorithm, self._lessons = algorithm, lessons

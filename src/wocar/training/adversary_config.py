@@ -14,13 +14,13 @@ from wocar.types import EnvSpec, UserError
 
 @dataclass(frozen=True)
 class AttackConfig(ConfigBase, kind="sa-rl"):
-    """An adversary in training, and whom it attacks."""
+    """An adversary of a fixed victim."""
 
     victim: Path
     """The agent to attack: its folder, that of its run, or a published file."""
     threat: Threat
     victim_digest: Annotated[str, tyro.conf.Suppress] = ""
-    """Checksum of the victim: a run goes on against the one it began with."""
+    """Checksum of the victim: a run is resumed against the one it began with."""
 
     def __post_init__(self) -> None:
         if self.threat.on == "action":
@@ -38,10 +38,10 @@ class AttackConfig(ConfigBase, kind="sa-rl"):
 
 @dataclass(frozen=True)
 class DirectorConfig(AttackConfig, kind="pa-ad"):
-    """PA-AD's: the adversary directs, a gradient of the victim acts."""
+    """PA-AD: the adversary chooses a direction, a gradient of the victim follows it."""
 
     actor: Literal["sign", "pgd", "target"] = "sign"
-    """How the director's word becomes a perturbation: one step or PGD along its direction, PGD to its target action."""
+    """How the director's action is carried out: one step or PGD along its direction, PGD to its target action."""
     pgd_steps: int = 30
     """Steps of PGD, eps / 10 each."""
 

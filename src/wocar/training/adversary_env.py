@@ -1,4 +1,4 @@
-"""The adversary's environment: a victim in its own environment, seen through what the adversary shows it."""
+"""Environment of an adversary: that of its victim, whose observations its actions perturb."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,14 +14,14 @@ from wocar.bounds import Ball
 from wocar.bounds.host_ball import HostBall
 from wocar.networks.host_gradient import host_vjp
 from wocar.networks.recurrent import LSTMState, reset_state
-from wocar.types import EnvSpec, Step, UserError, VectorEnv
+from wocar.types import EnvSpec, Policy, Step, VectorEnv, require_compatible
 
 Show = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """Clean normalised observations (B, obs) and the adversary's actions to what the victim sees."""
 
 
 class Screen:
-    """What stands between an adversary and a victim: an actor, and the ball that it may not leave."""
+    """Turns an adversary's actions into what the victim sees: an actor, and the ball that limits it."""
 
     def __init__(self, actor: Actor, ball: Ball, victim: Agent) -> None:
         self.actor, self.ball = actor, ball
@@ -31,7 +31,7 @@ class Screen:
         self._victim, self._on_host = victim, host_show(self.actor, victim.policy, self.ball)
 
     def __call__(self, z: np.ndarray, actions: np.ndarray, memory: Any) -> np.ndarray:
-        """What the victim with this memory sees in the place of its clean z."""
+        """What the victim with this memory sees instead of its clean z."""
         if self._on_host is not None:
             return self._on_host(z, actions)
         view = self._victim.held(memory)
@@ -41,23 +41,21 @@ class Screen:
 class AdversaryEnv:
     """Observation: the victim's clean z. Action: the actor's. Reward: minus the victim's. Ends are those of `env`.
 
-    The victim acts on what it is shown, its normaliser frozen: without chance, or by samples where `rng` is given. A
+    The victim acts on what it is shown, its normaliser frozen: by its mode, or by samples where `rng` is given. A
     recurrent victim's state is kept here and zeroed where an episode opens.
     """
 
     def __init__(
         self, victim: Agent, env: VectorEnv, actor: Actor, ball: Ball, rng: np.random.Generator | None = None
     ) -> None:
-        ours, theirs = ((s.obs_shape, s.actions.size, s.actions.discrete) for s in (victim.spec, env.spec))
-        if ours != theirs:
-            raise UserError(f"{env.spec.id} shows and takes other arrays than the victim's {victim.spec.id}")
+        require_compatible(victim.spec, env.spec)
         self.n, self.spec = env.n, adversary_spec(victim.spec, actor)
         self._victim, self._env, self._rng = victim, env, rng
         self._screen = Screen(actor, ball, victim)
         self._all = np.arange(self.n, dtype=np.int32)
 
     def set_victim(self, victim: Agent) -> None:
-        """Another victim, or the same after it has learnt, in episodes that go on."""
+        """Replace the victim without ending episodes."""
         self._victim = victim
         self._screen.set_victim(victim)
 
@@ -99,11 +97,11 @@ def adversary_spec(victim: EnvSpec, actor: Actor) -> EnvSpec:
 
 
 @eqx.filter_jit
-def _move(actor: Actor, policy: Any, ball: Ball, obs: jax.Array, actions: jax.Array) -> jax.Array:
+def _move(actor: Actor, policy: Policy, ball: Ball, obs: jax.Array, actions: jax.Array) -> jax.Array:
     return ball.project(obs, actor.move(policy, ball, obs, actions))
 
 
-def host_show(actor: Actor, policy: Any, ball: Ball) -> Show | None:
+def host_show(actor: Actor, policy: Policy, ball: Ball) -> Show | None:
     """`project(z, actor.move(z, u))` in NumPy; None where that takes more than products with dense layers."""
     host = HostBall.of(ball)
     if isinstance(actor, Displacement):

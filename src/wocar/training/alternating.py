@@ -1,4 +1,4 @@
-"""ATLA (Zhang et al. 2021) and PA-ATLA: an agent and its adversary learn in turn, with the trainer that trains each."""
+"""ATLA (Zhang et al. 2021) and PA-ATLA: an agent and its adversary, trained in alternation."""
 
 import dataclasses
 from pathlib import Path
@@ -25,7 +25,7 @@ from wocar.types import EnvSpec, VectorEnv
 class Alternating:
     """An iteration: the agent's rollout under the adversary and its update, then the adversary's against the new agent.
 
-    Half of the environments are the agent's, half the adversary's; episodes go on in both. Both sides act by samples.
+    Each has half of the environments, whose episodes continue across iterations. Both act by samples.
     """
 
     def __init__(self, config: RunConfig, algorithm: Any, spec: EnvSpec) -> None:

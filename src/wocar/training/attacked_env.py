@@ -1,4 +1,4 @@
-"""The agent's environment while an adversary in training shows it what it sees."""
+"""Environment of an agent whose observations an adversary in training perturbs."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ class AttackedEnv:
         self._seen: list[np.ndarray] = []
 
     def set_players(self, agent: Agent, adversary: Agent) -> None:
-        """Those who play from now on, in episodes that go on."""
+        """Replace both players without ending episodes."""
         self._agent, self._adversary = agent, adversary
         self._screen.set_victim(agent)
 

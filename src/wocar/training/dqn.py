@@ -10,12 +10,13 @@ import jax
 import jax.numpy as jnp
 import optax
 
+from wocar.bounds import taken
 from wocar.config_base import COUNT, NOT_NEGATIVE, POSITIVE, SHARE, AlgorithmConfig
 from wocar.mechanisms.objective import BaseLoss, Info, Vanilla
 from wocar.mechanisms.q_objective import ActionValues, QBatch, QNet, QObjective
-from wocar.mechanisms.worst_value import taken
 from wocar.networks import SMALL_CNN, DiscreteCritic, GreedyPolicy, cnn, linear, mlp, uniform_weights
 from wocar.training.learner import apply_gradient
+from wocar.training.replay_buffer import check_replay
 from wocar.types import Array, EnvSpec, UserError
 
 
@@ -82,11 +83,7 @@ class DQNConfig(AlgorithmConfig, kind="dqn"):
         return DQN(self, Vanilla() if objective is None else objective)
 
     def check(self, run: Any) -> None:
-        if run.batch_steps % self.train_freq:
-            raise UserError(f"--train-freq must divide n_envs * n_steps = {run.batch_steps}, not be {self.train_freq}")
-        least = self.n_envs * (self.n_step + 10)
-        if self.buffer_size < least:
-            raise UserError(f"--buffer-size must be at least {least} here, not {self.buffer_size}")
+        check_replay(self, run)
 
     @property
     def updates(self) -> int:

@@ -7,10 +7,10 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from wocar.types import Array
+from wocar.types import Array, Policy
 
 
-def imitate(policy: Any, obs: Array, wanted: Array, seed: int, steps: int = 4000, batch: int = 256) -> Any:
+def imitate(policy: Policy, obs: Array, wanted: Array, seed: int, steps: int = 4000, batch: int = 256) -> Any:
     """The policy after a least-squares fit of its mode at `obs` to `wanted`."""
     adam, key = optax.adam(optax.linear_schedule(2e-3, 1e-4, steps)), jax.random.key(seed)
     arrays, static = eqx.partition(policy, eqx.is_array)

@@ -3,7 +3,7 @@
 import os
 import shutil
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,6 +43,8 @@ class ReplayBuffer:
         self._stack = spec.obs_shape[0] if self.pixels else 1
         self._frame = spec.obs_shape[1:] if self.pixels else spec.obs_shape
         self._n, self._window, self._gamma, self._n_step, self._alpha = n, -(-capacity // n), gamma, n_step, alpha
+        continuous = not spec.actions.discrete
+        self._action = (np.dtype(np.float32), (spec.actions.size,)) if continuous else (np.dtype(np.int32), ())
         self.rows = self._window + slack + self._stack + n_step
         self.head = 0
         """The row whose observations are known and whose actions are not."""
@@ -57,7 +59,7 @@ class ReplayBuffer:
             folder.mkdir(parents=True, exist_ok=True)
         self._files: list[np.memmap] = []
         self.frames = self._column(folder / "frames", np.dtype(np.uint8 if self.pixels else np.float32), self._frame)
-        self.actions = self._column(folder / "actions", np.dtype(np.int32))
+        self.actions = self._column(folder / "actions", *self._action)
         self.rewards = self._column(folder / "rewards", np.dtype(np.float32))
         self.terminated, self.ended, self.live = (
             self._column(folder / name, np.dtype(bool)) for name in ("terminated", "ended", "live")
@@ -175,3 +177,12 @@ class ReplayBuffer:
 
     def _newest(self, obs: np.ndarray) -> np.ndarray:
         return obs[:, -1] if self.pixels else obs
+
+
+def check_replay(config: Any, run: Any) -> None:
+    """A UserError where the settings of a replay do not fit together."""
+    if run.batch_steps % config.train_freq:
+        raise UserError(f"--train-freq must divide n_envs * n_steps = {run.batch_steps}, not be {config.train_freq}")
+    least = config.n_envs * (config.n_step + 10)
+    if config.buffer_size < least:
+        raise UserError(f"--buffer-size must be at least {least} here, not {config.buffer_size}")
