@@ -56,6 +56,7 @@ def test_the_narrower_layer_wins_and_is_named() -> None:
         ({"task": {"Ant": 3}}, "task.Ant must be a table"),
         ({"tasks": ["Ant"]}, "unknown setting tasks"),
         ({"extends": ["nothing"]}, "no file of settings nothing.toml"),
+        ({"task": {"Ant": {"algorithm": "ppp"}}}, "settings of mine: unknown algorithm 'ppp'"),
     ],
 )
 def test_mistakes_name_file_and_key(change: dict, words: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,7 +54,8 @@ def _worst_discounted(member: Member, radius: Radius) -> float | None:
 
 
 def _estimate_rows(member: Member) -> list[list[TableCell]]:
-    natural = member.rows(None).get("none", {}).get("mean_discounted")
+    unattacked = member.rows(None).get("none")
+    natural = unattacked.get("mean_discounted") if unattacked else None
     rows = []
     for point in estimate_points(member):
         holds = "" if point.worst is None else "yes" if point.value <= point.worst else "no"

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from wocar.agent import load_agent
+from wocar.evaluation.audit_result import AuditRow
 from wocar.methods.registry import known_method
 from wocar.report.radius import Radius, radius_of
 from wocar.report.sources import AuditFile, EstimateFile, ResultFile, Run, Sources, read_run
 from wocar.types import UserError
 
-AuditRow = dict[str, Any]
-"""A row of an audit, as explained in docs/audit.md."""
 OWN = {"seed", "out", "threads", "checkpoint_every", "keep_checkpoints", "resume", "kind", "method", "env", "victim"}
 """Settings that do not make another variant of a method."""
 SEED = re.compile(r"[-_]?(seed|s)[-_]?\d+$")

@@ -4,11 +4,12 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from wocar.evaluation.seed_statistics import Estimate, estimate, median, median_agent
-from wocar.report.groups import AuditRow, Group, audit_commands
+from wocar.report.groups import Group, audit_commands
 from wocar.report.labels import attack_label, number, plus_minus, radius_text, slug
 from wocar.report.model import PaperNumber, Table, TableCell
 from wocar.report.radius import Radius
@@ -176,7 +177,7 @@ def _run_row(
     steps: str,
     run: Run | None,
     command: str,
-    data: AuditRow,
+    data: dict[str, Any],
     setups: dict[str, str],
 ) -> list[TableCell]:
     """`setups` collects versions and machines under the letters A, B, ..."""
