@@ -8,8 +8,8 @@ import jax.numpy as jnp
 
 from wocar.bounds import Ball, ascend_in_ball
 from wocar.config_base import COUNT, NOT_NEGATIVE, SHARE, AlgorithmConfig
-from wocar.mechanisms.objective import BaseLoss, InBall, Info
 from wocar.mechanisms.growing_ball import GrowingBall
+from wocar.mechanisms.objective import BaseLoss, InBall, Info
 from wocar.mechanisms.sac_objective import ActorSignal, Critics, SACBatch, SACNotes, Value
 from wocar.mechanisms.state_reg import state_regularisation
 from wocar.schedules import Schedule
