@@ -105,7 +105,7 @@ class Wocar(Objective[Batch, jax.Array, PolicyLoss, WocarNotes]):
 
 
 def report(found: SetMinimum, w: jax.Array, loss: jax.Array) -> Info:
-    """What is logged while training: is mechanism 1 alive, how large are the sets, where does importance lie."""
+    """Numbers to log: worst values, sizes of the action sets, spread of the importance, critic loss."""
     return {
         "worst_value": found.value.mean(),
         "worst_value_spread": found.value.std(),
