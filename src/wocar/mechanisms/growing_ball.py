@@ -1,4 +1,4 @@
-"""Settings of a ball that grows in training; on the command line each field is an option."""
+"""Settings of a perturbation ball that grows in training; on the command line each field is an option."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -18,7 +18,7 @@ class GrowingBall(ObjectiveConfig):
     eps_begin: float = 0.0
     """Share of training after which eps grows from 0 ..."""
     eps_end: float = 0.75
-    """... and that at which it is whole."""
+    """... and at which it reaches its full size."""
     eps_schedule: ScheduleKind = "linear"
 
     ranges = SHARE.of("eps_begin eps_end")

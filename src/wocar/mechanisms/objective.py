@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import jax
 
@@ -74,12 +74,7 @@ class Objective(Generic[Data, Signal, Loss, Notes]):
 Vanilla = Objective
 """The base algorithm itself."""
 PolicyObjective = Objective[Batch, jax.Array, PolicyLoss, Any]
-"""For PPO and A2C, which lend their discount (`base.gamma`) and are improved by advantages (N,)."""
-
-
-class Discounted(Protocol):
-    @property
-    def gamma(self) -> float: ...
+"""For PPO and A2C, which lend their settings (AlgorithmConfig) and are improved by advantages (N,)."""
 
 
 @dataclass(frozen=True)

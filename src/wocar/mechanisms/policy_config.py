@@ -1,4 +1,4 @@
-"""Settings of SA-PPO, WocaR-PPO and their like; on the command line each field is an option."""
+"""Settings of the objectives of SA-PPO and WocaR-PPO; on the command line each field is an option."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -19,14 +19,14 @@ class RobustConfig(ObjectiveConfig, kind="state-adversarial"):
     eps_ramp: float = 0.75
     """Share of training over which eps grows linearly from 0."""
     reg: bool = True
-    """Mechanism 3: keep the policy still inside the ball."""
+    """Mechanism 3: keep the policy constant inside the ball."""
     kappa_reg: float = 0.1
     reg_solver: Literal["sgld", "convex"] = "sgld"
     reg_steps: int = 10
     reg_search: Literal["iteration", "minibatch"] = "iteration"
     """Search the perturbations once per iteration, or anew in every minibatch (as published; slower)."""
     reg_std: bool = False
-    """Let the regulariser move a Gaussian's σ too (as published): it then buys distance by noise."""
+    """Let gradients of the regulariser reach a Gaussian's σ (as published): more noise then lowers the distance."""
 
     ranges = COUNT.of("reg_steps") | NOT_NEGATIVE.of("kappa_reg") | SHARE.of("eps_ramp")
 
@@ -42,7 +42,7 @@ class RobustConfig(ObjectiveConfig, kind="state-adversarial"):
 @dataclass(frozen=True)
 class WocarConfig(RobustConfig, kind="wocar"):
     bounds: BoundMethod = "crown"
-    """How the actions an attacker can cause are found; pgd looks from inside and may miss some."""
+    """Bounds that find the actions an attacker can cause; pgd searches and may miss some."""
     bound_eps: float | None = None
     """A radius of its own, constant, for the action sets."""
     kappa_wst: float = 0.8

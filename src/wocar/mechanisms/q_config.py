@@ -18,7 +18,7 @@ class RobustQConfig(GrowingBall, kind="state-adversarial-q"):
     reg_loss: Literal["hinge", "kl"] = "hinge"
     """What is kept small: the lead of another action, or the distance of softmax(Q / temperature)."""
     reg_temperature: float = 1.0
-    """Of kl, in units of Q: leads much smaller than this need not be kept."""
+    """Of kl, in units of Q: much smaller leads are not protected."""
     reg_solver: Literal["pgd", "convex"] = "pgd"
     """Search the ball for the largest loss, or bound it by intervals."""
     reg_steps: int = 3
@@ -37,7 +37,7 @@ class RobustQConfig(GrowingBall, kind="state-adversarial-q"):
 class WocarQConfig(RobustQConfig, kind="wocar-q"):
     KNOWS_ACTIONS: ClassVar[bool] = True
     bounds: BoundMethod = "crown"
-    """How the actions an attacker can cause are found; pgd looks from inside and may miss some."""
+    """Bounds that find the actions an attacker can cause; pgd searches and may miss some."""
     kappa_wst: float = 0.5
     """Mechanism 2: final weight of the worst-attack value in the target."""
     kappa_begin: float = 0.0

@@ -1,4 +1,4 @@
-"""RADIAL (Oikarinen et al. 2021), approach 2 for Q networks: no worse action may come to look better in the ball."""
+"""RADIAL (Oikarinen et al. 2021), approach 2 for Q networks: worse actions must not look better in the ball."""
 
 from dataclasses import dataclass
 

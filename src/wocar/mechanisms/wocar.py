@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from wocar.config_base import AlgorithmConfig
 from wocar.mechanisms.critic_replay import CriticReplay
-from wocar.mechanisms.objective import Discounted, Info, Objective, PolicyLoss
+from wocar.mechanisms.objective import Info, Objective, PolicyLoss
 from wocar.mechanisms.policy_config import WocarConfig
 from wocar.mechanisms.state_adversarial import RegNotes, StateAdversarial
 from wocar.mechanisms.state_reg import state_importance
@@ -57,7 +58,7 @@ class Wocar(Objective[Batch, jax.Array, PolicyLoss, WocarNotes]):
         return WocarState(WorstCritic.create(critics), replay)
 
     def evaluate(
-        self, state: WocarState, policy: Policy, batch: Batch, base: Discounted, key: jax.Array, progress: jax.Array
+        self, state: WocarState, policy: Policy, batch: Batch, base: AlgorithmConfig, key: jax.Array, progress: Array
     ) -> tuple[WocarState, WocarNotes, Info]:
         """Alg. 1, lines 7 to 11: action sets, worst actions, targets, critic, importance."""
         cfg, n = self.config, len(batch.rewards)
@@ -104,7 +105,7 @@ class Wocar(Objective[Batch, jax.Array, PolicyLoss, WocarNotes]):
 
 
 def report(found: SetMinimum, w: jax.Array, loss: jax.Array) -> Info:
-    """What is logged while training: is mechanism 1 alive, how large are the sets, where does importance lie."""
+    """Numbers to log: worst values, sizes of the action sets, spread of the importance, critic loss."""
     return {
         "worst_value": found.value.mean(),
         "worst_value_spread": found.value.std(),

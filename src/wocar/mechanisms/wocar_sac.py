@@ -73,7 +73,7 @@ class WocarSAC(ValtEps):
     def evaluate(  # type: ignore[override]
         self, state: WocarSACState, policy: Any, batch: SACBatch, base: Critics, key: jax.Array, progress: jax.Array
     ) -> tuple[WocarSACState, WocarSACNotes, Info]:
-        """Eq. (1) at the replay's transitions: action sets at s', worst actions, one step of the worst critic."""
+        """Mechanism 1 at the replay's transitions: action sets at s', worst actions, one step of the worst critic."""
         cfg, ball, keys = self.config, self.ball(progress), jax.random.split(key)
         unit = ActionSpace(batch.actions.shape[-1], *UNIT)
         both = jnp.concatenate([batch.next_obs, batch.obs]) if cfg.importance else batch.next_obs

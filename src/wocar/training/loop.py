@@ -1,4 +1,4 @@
-"""The loop around whoever collects and learns: iterations, metrics, checkpoints, resume."""
+"""Training loop: iterations, metrics, checkpoints, resume."""
 
 import contextlib
 import time
@@ -27,7 +27,7 @@ from wocar.training.trainer import Trainer
 from wocar.types import EnvSpec, UserError, VectorEnv
 
 HUGE = 1e20
-"""Weights and losses beyond this are as good as infinite: the next products overflow."""
+"""Weights and losses beyond this count as infinite: their products overflow."""
 
 
 def make_envs(config: RunConfig, segment: int) -> VectorEnv:
@@ -124,7 +124,7 @@ class _Run:
                     returns, lengths = [], []
 
     def _check(self, **numbers: Any) -> None:
-        """A UserError where a number has left every reasonable range."""
+        """A UserError where a number is not finite or too large."""
         leaves = {name: jax.tree.leaves(eqx.filter(tree, eqx.is_inexact_array)) for name, tree in numbers.items()}
         bad = [name for name, arrays in leaves.items() if not all(np.all(np.abs(x) < HUGE) for x in arrays)]
         if bad:

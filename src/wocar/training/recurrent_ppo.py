@@ -43,7 +43,7 @@ class RecurrentPPOConfig(PPOConfig, kind="recurrent-ppo"):
 
 
 class Unrolled(Moments):
-    """A policy along the sequences of one batch: it knows its heads there, and nowhere else."""
+    """A policy along the sequences of one batch, whose outputs there are given."""
 
     heads: jax.Array
 
@@ -61,7 +61,7 @@ class RecurrentNetworks(Networks):
 
     @property
     def critic_hidden(self) -> tuple[int, ...]:
-        """Two layers: it has no memory, a state's worst value is asked of the state."""
+        """Two layers: the worst critic has no memory."""
         return self.hidden * 2
 
     def create(self, spec: EnvSpec, key: jax.Array) -> tuple[RecurrentPolicy, RecurrentCritic, Memory]:

@@ -1,4 +1,4 @@
-"""Replay of past transitions: observations stored once, in files beside the checkpoints, which need no copy of them."""
+"""Replay buffer: each observation stored once, in files beside the checkpoints, which do not copy them."""
 
 import os
 import shutil
@@ -23,16 +23,16 @@ class Sample(NamedTuple):
     discounts: np.ndarray
     """What multiplies the value of next_obs; 0 where the episode terminated."""
     weights: np.ndarray
-    """What makes up for the unequal chances of having been drawn; at most 1."""
+    """Importance-sampling weight, at most 1."""
     slots: np.ndarray
 
 
 class ReplayBuffer:
-    """A ring of rows. Row t holds what each of n environments showed, what was done then, and what came of it.
+    """Ring buffer. Row t holds the observations of n environments, their actions and the outcomes.
 
     s' of a row is s of the next one, also at the end of an episode: an environment then takes a row to reset, which is
     no transition. Of stacked frames only the newest is stored. The ring is longer than its capacity by `slack` rows, so
-    that nothing that could be drawn at a checkpoint is overwritten before a later one.
+    that no transition that a checkpoint could sample is overwritten before the next checkpoint.
     """
 
     def __init__(
@@ -47,12 +47,12 @@ class ReplayBuffer:
         self._action = (np.dtype(np.float32), (spec.actions.size,)) if continuous else (np.dtype(np.int32), ())
         self.rows = self._window + slack + self._stack + n_step
         self.head = 0
-        """The row whose observations are known and whose actions are not."""
+        """The newest row: observations are known, actions are not yet."""
         self.priorities = SumTree(self.rows * n) if alpha else None
         self.largest = 1.0
 
     def open(self, folder: Path, anew: bool) -> None:
-        """Take the files in the folder, or make them; their whole size is reserved at once."""
+        """Open the files in the folder, or create them at full size."""
         if anew:
             shutil.rmtree(folder, ignore_errors=True)
         with one_line_errors("write", folder):
@@ -79,7 +79,7 @@ class ReplayBuffer:
         return np.asarray(self._files[-1])
 
     def begin(self, obs: np.ndarray) -> None:
-        """Environments start anew: what went before is cut off like at a time limit."""
+        """Environments restart: earlier episodes are cut off as at a time limit."""
         if self.head:
             self.ended[self._at(self.head - 1)] = True
             self._move_on()
@@ -89,7 +89,7 @@ class ReplayBuffer:
         self.frames[here] = self._newest(obs)
 
     def add(self, actions: np.ndarray, step: Step) -> None:
-        """What the environments did in the row at the head, and what they show after it."""
+        """Store the actions of the newest row and the observations after them."""
         here = self._at(self.head)
         self.actions[here], self.rewards[here] = actions, step.rewards
         self.terminated[here], self.ended[here] = step.terminated, step.terminated | step.truncated
@@ -116,7 +116,7 @@ class ReplayBuffer:
 
     @property
     def ready(self) -> bool:
-        """Whether there is anything to draw."""
+        """Whether there is a transition to sample."""
         return self.head >= self._n_step
 
     def sample(self, size: int, rng: np.random.Generator, beta: float = 1.0) -> Sample:
@@ -153,7 +153,7 @@ class ReplayBuffer:
         return rewards, self._observe(last), discounts
 
     def _observe(self, slots: np.ndarray) -> np.ndarray:
-        """What was shown at these slots; an episode's first frame stands for those before it."""
+        """Observations at these slots; an episode's first frame is repeated where earlier ones are missing."""
         if not self.pixels:
             return self.frames[slots]
         back = np.minimum(np.arange(self._stack)[::-1], self.ages[slots][:, None])
