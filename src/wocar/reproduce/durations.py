@@ -8,7 +8,7 @@ from wocar.methods.tasks import kind_of, task_of
 
 STARTING = 12.0
 """Seconds until a command does its work: imports and compilation."""
-RATES = {"ppo": 4500.0, "recurrent-ppo": 1500.0, "a2c": 3500.0, "dqn": 250.0}
+RATES = {"ppo": 4500.0, "recurrent-ppo": 1500.0, "a2c": 3500.0, "dqn": 250.0, "sac": 120.0}
 """Steps a second of an algorithm alone, on vectors; where it is for images mostly, on these."""
 FOR_IMAGES = {"dqn"}
 TASKS = {"Walker2d": 1.3, "HalfCheetah": 1.2, "Ant": 3.0, "GoHome": 0.5, "GoHomeDiscrete": 0.5, "GoHomeGrid": 0.5}
