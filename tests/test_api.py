@@ -66,6 +66,25 @@ def test_python_and_the_command_line_run_with_the_same_settings() -> None:
     assert asked == ["cpu", "cpu", "", "2"]
 
 
+def test_threads_of_a_blas_that_is_loaded_already_are_limited(tmp_path: Path) -> None:
+    """By threadpoolctl, where it is installed: here something that only notes what it was asked."""
+    fake = """
+class ThreadpoolController:
+    def select(self, **which):
+        self.which = which
+        return self
+
+    def limit(self, **limits):
+        print(self.which, limits)
+"""
+    (tmp_path / "threadpoolctl.py").write_text(fake)
+    program = "import numpy, wocar; wocar.Threat; wocar.Agent"
+    env = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    env["PYTHONPATH"] = f"{tmp_path}{os.pathsep}{SOURCE}"
+    done = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=True)
+    assert done.stdout == "{'internal_api': 'openblas'} {'limits': 1}\n"
+
+
 def test_training_from_python_is_training_by_command(tmp_path: Path) -> None:
     settings = {**TINY, "value_epochs": 1, "steps": 64, "eps": 0.2, "norm": "l2"}
     agent = wocar.train("sa-ppo", "Pendulum-v1", out=tmp_path / "python", seed=3, **settings)
