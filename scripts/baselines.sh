@@ -15,7 +15,7 @@ one() {
   $wocar audit "runs/baselines/$name" --suite fast-v1 --json "results/baselines/$name.json"
 }
 
-for method in ppo radial-ppo sa-ppo sa-ppo-w wocar-ppo; do one "$method" 1_000_000; done
+for method in ppo radial-ppo car-ppo sa-ppo sa-ppo-w wocar-ppo; do one "$method" 1_000_000; done
 one atla-ppo 2_000_000
 for method in lstm-ppo wocar-lstm-ppo; do one "$method" 1_000_000; done
 for method in pa-atla-ppo atla-lstm-sa-ppo; do one "$method" 2_000_000; done

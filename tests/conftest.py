@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from wocar.runtime import configure
+
 TESTS = Path(__file__).resolve().parent
 QUICK = "JAX_DISABLE_MOST_OPTIMIZATIONS"
 LONGEST_FIRST = (
@@ -18,7 +20,7 @@ LONGEST_FIRST = (
 """Files in the order of their time, as far as it matters. `make test` runs each file in one process: with the longest
 first, all processes end at about the same time."""
 
-os.environ.setdefault("JAX_PLATFORMS", "cpu")
+configure()  # as the command line does: compiled programs are kept by their settings, and shared with processes
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(TESTS.parent / ".cache" / "jax"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault(QUICK, "1")  # most tests compile longer than they run

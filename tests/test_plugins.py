@@ -29,8 +29,8 @@ def test_entry_points_are_loaded_once_and_failures_are_one_line(site: Path, capl
     install(site, "wocar_good", {"wocar.test-group": "wocar_good:register"}, module)
     install(site, "wocar_plain", {"wocar.test-group": "wocar_plain"}, "imported = True\n")
     install(site, "wocar_broken", {"wocar.test-group": "wocar_broken"}, "import no_such_module_anywhere\n")
-    load_plugins("wocar.test-group")
-    load_plugins("wocar.test-group")
+    load_plugins("test-group")
+    load_plugins("test-group")
     assert sys.modules["wocar_good"].calls == [1]
     assert sys.modules["wocar_plain"].imported
     (line,) = [record.getMessage() for record in caplog.records]

@@ -13,8 +13,10 @@ import pytest
 
 from wocar.agent import Agent
 from wocar.config_base import configured, flat_settings, setting_names
-from wocar.mechanisms.policy_config import GrowingBall, RadialConfig, RobustConfig, WocarConfig
+from wocar.mechanisms.growing_ball import GrowingBall
+from wocar.mechanisms.policy_config import RobustConfig, WocarConfig
 from wocar.mechanisms.q_config import RobustQConfig, WocarQConfig
+from wocar.mechanisms.radial import RadialConfig
 from wocar.networks import GaussianPolicy, Normaliser, PixelNormaliser, RunningNormaliser, ScaledNormaliser
 from wocar.threat import Threat, meta_threat
 from wocar.training.adversary_config import AdversaryConfig, AdversaryThreat, AttackConfig, DirectorConfig

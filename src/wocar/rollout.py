@@ -1,13 +1,14 @@
 """Rollouts: exactly T transitions of each environment, none of them an auto-reset."""
 
 from collections.abc import Callable
+from itertools import count
 from typing import NamedTuple
 
 import numpy as np
 
 from wocar.agent import Agent
-from wocar.networks import LSTMState, reset_state
-from wocar.types import Transitions, VectorEnv
+from wocar.networks import LSTMState, Normaliser, RunningNormaliser, ScaledNormaliser, reset_state
+from wocar.types import EnvSpec, Step, Transitions, VectorEnv
 
 
 def running_returns(
@@ -47,74 +48,55 @@ class Collector:
         self._state: LSTMState | None = None
 
     def collect(self, agent: Agent, steps: int, normalise: Callable[[np.ndarray], np.ndarray] | None = None) -> Rollout:
-        """`normalise` is used instead of the agent's normaliser."""
-        n, spec = self.env.n, self.env.spec
-        to_z = normalise or agent.normaliser
-        size = n * steps
-        obs = np.empty((size, *spec.obs_shape), np.float32)
-        next_obs = np.empty_like(obs)
-        actions = np.empty(size, np.int32) if spec.actions.discrete else np.empty((size, spec.actions.size), np.float32)
-        rewards, terminated, truncated = np.empty(size, np.float32), np.empty(size, bool), np.empty(size, bool)
+        """`normalise` in the place of the agent's normaliser."""
+        env, n = self.env, self.env.n
+        to_z = normalise or frozen(agent.normaliser)
+        log = _Log(env.spec, n, steps)
         begins = self._length == 0
         if self._state is None:
             self._state = agent.start(n)
         seen = [] if self._opening is None else [self._opening]
-        episode_returns: list[float] = []
-        episode_lengths: list[int] = []
+        returns: list[float] = []
+        lengths: list[int] = []
 
-        slot = np.arange(n) * steps  # where each environment's next transition goes
-        full = slot + steps
-        ids: np.ndarray | None = None
-        z = to_z(self._obs)
-        while True:
+        log.z[0] = to_z(self._obs)
+        missing = np.full(n, steps)  # transitions of each environment
+        ids: np.ndarray | None = None  # who still has to step; None: all
+        for t in count():
+            log.reserve(t)
+            z = log.z[t] if ids is None else log.z[t, ids]
             action = self._act(agent, z, ids)
-            step = self.env.step(action, ids)
-            if self._state is not None and step.is_reset.any():
-                self._state = reset_state(self._state, step.is_reset if ids is None else ids[step.is_reset])
-            next_z = to_z(step.obs)
+            step = env.step(action, ids)
             seen.append(step.obs)
-            live = ~step.is_reset
-            who = np.flatnonzero(live) if ids is None else ids[live]
-            at = slot[who]
-            if live.all():
-                obs[at], actions[at], next_obs[at] = z, action, next_z
-                rewards[at], terminated[at], truncated[at] = step.rewards, step.terminated, step.truncated
-            else:
-                obs[at], actions[at], next_obs[at] = z[live], action[live], next_z[live]
-                rewards[at], terminated[at] = step.rewards[live], step.terminated[live]
-                truncated[at] = step.truncated[live]
-            slot[who] += 1
-            self._return[who] += rewards[at]
+            log.write(t, ids, action, step, to_z(step.obs))
+            who: slice | np.ndarray = slice(None) if ids is None else ids
+            if step.is_reset.any():
+                resets = step.is_reset if ids is None else ids[step.is_reset]
+                self._state = reset_state(self._state, resets)
+                who = np.flatnonzero(~step.is_reset) if ids is None else ids[~step.is_reset]
+            self._return[who] += log.rewards[t, who]
             self._length[who] += 1
-            ends = terminated[at] | truncated[at]
-            if ends.any():
-                ended = who[ends]
-                episode_returns += self._return[ended].tolist()
-                episode_lengths += self._length[ended].tolist()
-                self._return[ended], self._length[ended] = 0.0, 0
+            missing[who] -= 1
+            if (ends := step.terminated | step.truncated).any():
+                over = np.flatnonzero(ends) if ids is None else ids[ends]
+                returns += self._return[over].tolist()
+                lengths += self._length[over].tolist()
+                self._return[over], self._length[over] = 0.0, 0
             if ids is None:
-                self._obs = step.obs.copy()  # written to below, while `seen` keeps the original
+                self._obs = step.obs
             else:
                 self._obs[ids] = step.obs
-            waiting = slot < full
-            if waiting.all():
-                z = next_z
-                continue
-            if not waiting.any():
-                break
-            ids = np.flatnonzero(waiting).astype(np.int32)
-            z = to_z(self._obs[ids])
-
+            if t + 1 >= steps:
+                if ids is None:
+                    self._obs = self._obs.copy()  # `seen` keeps the original
+                ids = np.flatnonzero(missing).astype(np.int32)
+                if not len(ids):
+                    break
         self._opening = None
-
-        def shape(x: np.ndarray) -> np.ndarray:
-            return x.reshape(n, steps, *x.shape[1:])
-
-        transitions = Transitions(*map(shape, (obs, actions, rewards, next_obs, terminated, truncated)))
-        return Rollout(transitions, np.concatenate(seen), episode_returns, episode_lengths, begins)
+        return Rollout(log.transitions(t + 1), np.concatenate(seen), returns, lengths, begins)
 
     def _act(self, agent: Agent, z: np.ndarray, ids: np.ndarray | None) -> np.ndarray:
-        """Sampled actions of these environments (None: of all); updates their memory."""
+        """Sampled actions of these environments (None: of all), whose memory moves on."""
         if self._state is None or ids is None:
             action, self._state = agent.step(z, self._state, self._rng)
             return action
@@ -122,3 +104,53 @@ class Collector:
         for whole, rows in zip(self._state, after or (), strict=True):
             whole[ids] = rows
         return action
+
+
+class _Log:
+    """What happened, step after step of the environments; which of it are transitions is sorted out in the end."""
+
+    def __init__(self, spec: EnvSpec, n: int, steps: int) -> None:
+        self._size, self._steps = steps + 1, steps
+        discrete = spec.actions.discrete
+        self.z = np.empty((self._size + 1, n, *spec.obs_shape), np.float32)
+        """Normalised observations; step t leads from row t to row t + 1."""
+        self.actions = np.empty((self._size, n), np.int32) if discrete else self._floats(n, spec.actions.size)
+        self.rewards = self._floats(n)
+        self.terminated, self.truncated = (np.empty((self._size, n), bool) for _ in range(2))
+        self.live = np.zeros((self._size, n), bool)
+        """Whether an environment made a transition."""
+
+    def _floats(self, *shape: int) -> np.ndarray:
+        return np.empty((self._size, *shape), np.float32)
+
+    def reserve(self, t: int) -> None:
+        """Make room for step t."""
+        if t < self._size:
+            return
+        for name in ("z", "actions", "rewards", "terminated", "truncated", "live"):
+            array = getattr(self, name)
+            more = np.zeros((self._size // 2 + 1, *array.shape[1:]), array.dtype)
+            setattr(self, name, np.concatenate([array, more]))
+        self._size = len(self.live)
+
+    def write(self, t: int, ids: np.ndarray | None, actions: np.ndarray, step: Step, next_z: np.ndarray) -> None:
+        who: slice | np.ndarray = slice(None) if ids is None else ids
+        self.z[t + 1, who], self.actions[t, who], self.rewards[t, who] = next_z, actions, step.rewards
+        self.terminated[t, who], self.truncated[t, who] = step.terminated, step.truncated
+        self.live[t, who] = ~step.is_reset
+
+    def transitions(self, rows: int) -> Transitions:
+        """Leading axes (n, T)."""
+        n = self.live.shape[1]
+        at = np.nonzero(self.live[:rows].T)[1].reshape(n, self._steps), np.arange(n)[:, None]
+        after = at[0] + 1, at[1]
+        return Transitions(
+            self.z[at], self.actions[at], self.rewards[at], self.z[after], self.terminated[at], self.truncated[at]
+        )
+
+
+def frozen(normaliser: Normaliser) -> Callable[[np.ndarray], np.ndarray]:
+    """The normaliser as a function that takes its standard deviations as known."""
+    if isinstance(normaliser, RunningNormaliser):
+        return ScaledNormaliser(normaliser.mean, normaliser.std + 1e-8, normaliser.clip).__call__
+    return normaliser.__call__

@@ -1,15 +1,25 @@
-"""Runtime settings: JAX's platform and the thread pools of XLA and BLAS, the same from Python and the command line.
+"""Runtime settings: JAX's platform, the thread pools of XLA and BLAS and the cache of compiled programs, the same from
+Python and the command line.
 
 Networks here are small: threads inside one product cost more than they bring, and compete with the simulator's.
 """
 
 import contextlib
 import functools
+import hashlib
 import importlib
 import os
+import platform
+import re
 import sys
+from pathlib import Path
 
-JAX = {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false"}
+JAX = {
+    "JAX_PLATFORMS": "cpu",
+    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
+    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.3",
+}
+CACHE = "JAX_COMPILATION_CACHE_DIR"
 BLAS = "OPENBLAS_NUM_THREADS"
 
 
@@ -22,6 +32,8 @@ def configure() -> None:
     """
     for name, value in JAX.items():
         os.environ.setdefault(name, value)
+    if CACHE not in os.environ and (folder := cache_folder()):
+        os.environ[CACHE] = str(folder)
     if BLAS in os.environ:
         return
     os.environ[BLAS] = "1"
@@ -29,3 +41,26 @@ def configure() -> None:
         with contextlib.suppress(ImportError):
             pools = importlib.import_module("threadpoolctl").ThreadpoolController()
             pools.select(internal_api="openblas").limit(limits=1)
+
+
+def cache_folder() -> Path | None:
+    """Where what one process has compiled is kept for the next, below the user's cache; None where it cannot be made.
+
+    Each kind of processor has a folder of its own, so that machines that share a home do not share programs.
+    """
+    with contextlib.suppress(OSError, RuntimeError):
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        kind = hashlib.sha256(processor().encode()).hexdigest()[:12]
+        folder = base / "wocar" / "jax" / f"{platform.machine()}-{kind}"
+        folder.mkdir(parents=True, exist_ok=True)
+        if os.access(folder, os.W_OK):
+            return folder
+    return None
+
+
+def processor() -> str:
+    """The processor's model and abilities, as far as the system tells."""
+    with contextlib.suppress(OSError):
+        lines = re.findall(r"^(?:model name|flags|Features|CPU part)\s*:.*$", Path("/proc/cpuinfo").read_text(), re.M)
+        return "\n".join(sorted(set(lines)))
+    return platform.processor()

@@ -141,6 +141,16 @@ class Critic(Protocol):
     def __call__(self, *inputs: Any, **options: Any) -> jax.Array: ...
 
 
+class CriticPair(Protocol):
+    """A critic and its slowly following target."""
+
+    @property
+    def online(self) -> Critic: ...
+
+    @property
+    def target(self) -> Critic: ...
+
+
 class Victim(Protocol):
     """Anything that acts: Stable-Baselines3's `predict`."""
 

@@ -4,10 +4,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from wocar.mechanisms.distance_bounds import gaussian_distance_bound
 from wocar.mechanisms.state_reg import (
     categorical_distance,
     gaussian_distance,
-    gaussian_distance_bound,
     state_importance,
     state_regularisation,
 )

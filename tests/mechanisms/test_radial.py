@@ -15,8 +15,14 @@ from hypothesis import strategies as st
 from wocar.bounds import Ball, network_bounds
 from wocar.config_base import configured
 from wocar.mechanisms.objective import Info, PolicyLoss
-from wocar.mechanisms.policy_config import RadialConfig
-from wocar.mechanisms.radial import Radial, gaussian_log_prob_bounds, largest_loss, log_prob_bounds, mixture
+from wocar.mechanisms.radial import (
+    Radial,
+    RadialConfig,
+    gaussian_log_prob_bounds,
+    largest_loss,
+    log_prob_bounds,
+    mixture,
+)
 from wocar.methods.presets import default_config
 from wocar.networks import CategoricalPolicy, GaussianPolicy
 from wocar.networks.layers import linear

@@ -12,9 +12,8 @@ import pytest
 from wocar.bounds import Ball, network_bounds
 from wocar.config_base import configured
 from wocar.mechanisms.objective import BaseLoss, Info
-from wocar.mechanisms.q_config import RadialQConfig
 from wocar.mechanisms.q_objective import QBatch
-from wocar.mechanisms.radial_dqn import RadialQ, overlap, without_value
+from wocar.mechanisms.radial_dqn import RadialQ, RadialQConfig, overlap, without_value
 from wocar.methods.presets import default_config
 from wocar.networks import GreedyPolicy
 from wocar.networks.layers import forward, mlp

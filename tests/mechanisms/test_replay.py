@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from wocar.mechanisms.critic_replay import SHARE, CriticReplay
-from wocar.types import Batch
+from wocar.types import ActionSpace, Batch
 
 
 def batch(first: int, n: int, scale: float) -> Batch:
@@ -27,7 +27,7 @@ def batch(first: int, n: int, scale: float) -> Batch:
 
 
 def test_a_transition_stays_whole_and_its_reward_takes_the_units_of_the_day() -> None:
-    replay = CriticReplay.create(64, (1,), 1)
+    replay = CriticReplay.create(64, (1,), ActionSpace(1, -np.ones(1), np.ones(1)))
     for k, scale in enumerate((0.5, 2.0, 4.0)):
         part = batch(100 * k, 8 * SHARE, scale)
         replay = replay.insert(part, part.actions, jax.random.key(k))
@@ -44,7 +44,7 @@ def test_a_transition_stays_whole_and_its_reward_takes_the_units_of_the_day() ->
 
 
 def test_the_oldest_go_first() -> None:
-    replay = CriticReplay.create(8, (1,), None)
+    replay = CriticReplay.create(8, (1,), ActionSpace(1))
     for k in range(3):
         part = batch(1000 * k, 4 * SHARE, 1.0)
         replay = replay.insert(part, jnp.zeros(4 * SHARE, jnp.int32), jax.random.key(k))

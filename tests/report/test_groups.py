@@ -10,9 +10,13 @@ import pytest
 
 from wocar.agent import Agent
 from wocar.networks import GaussianPolicy, RunningNormaliser
-from wocar.report.groups import Radius, grouped, method_label
+from wocar.report.groups import grouped, method_label
+from wocar.report.labels import radius_text, slug
 from wocar.report.model import Chart, Series
+from wocar.report.radius import Radius
 from wocar.report.sources import collect
+from wocar.report.tables import paper_numbers
+from wocar.reproduce.paper_numbers import published
 from wocar.types import ActionSpace, EnvSpec, UserError
 
 HOPPER = Radius("linf", 0.075)
@@ -45,6 +49,22 @@ def test_values_and_worst(results: Path) -> None:
     assert group.values("worst", Radius("linf", 0.05)) == [1750, 1757, 1764]
     assert group.values("random", Radius("l2", 0.075)) == []
     assert set(group.members[0].radii()) == {HOPPER, Radius("linf", 0.05), Radius("linf", 0.1)}
+
+
+def test_radii_in_other_units_or_dimensions_are_apart(write: SimpleNamespace, tmp_path: Path) -> None:
+    threats = [{"norm": "linf"}, {"norm": "linf", "units": "raw"}, {"norm": "linf", "radii": [1.0, 0.0, 0.5]}]
+    for k, threat in enumerate(threats):
+        scale, sha = 100.0 * (k + 1), "the same"
+        file = tmp_path / f"{k}.json"
+        write.audit(file, "Hopper-v4", "ppo", 0, (0.075,), scale, threat={"eps": 0.075, **threat}, agent_sha256=sha)
+    [group] = grouped(collect([tmp_path]))
+    raw, masked = HOPPER._replace(units="raw"), HOPPER._replace(dimensions="dimensions 0, 2 × 0.5")
+    assert group.members[0].radii() == [HOPPER, raw, masked]
+    assert [group.values("maxdiff", r) for r in (HOPPER, raw, masked)] == [[45], [90], [135]]
+    assert [radius_text(r) for r in (HOPPER, raw)] == ["eps 0.075", "eps 0.075 (linf, raw units)"]
+    assert [slug(r) for r in (HOPPER, masked)] == ["eps0_075", "eps0_075linf_dimensions_0_2_0_5"]
+    assert paper_numbers(published(), "Hopper", "ppo", "", HOPPER).keys() > {"none", "maxdiff"}
+    assert paper_numbers(published(), "Hopper", "ppo", "", raw).keys() == {"none"}
 
 
 def test_two_audits_of_one_agent_are_one_member(results: Path, tmp_path: Path) -> None:
@@ -126,14 +146,3 @@ def test_labels() -> None:
         "PA-ATLA-PPO",
         "my-agent",
     ]
-
-
-def test_radii_in_other_units_are_other_radii(results: Path, tmp_path: Path) -> None:
-    data = json.loads((results / "ppo-Walker2d-v4-s0.json").read_text())
-    raw = {**data, "threat": {"eps": 0.05, "norm": "linf", "units": "raw", "radii": None}}
-    raw["attacks"] = {"maxdiff": {**data["attacks"]["maxdiff"], "mean": 1.0}}
-    (tmp_path / "a-s0.json").write_text(json.dumps(data))
-    (tmp_path / "b-s0.json").write_text(json.dumps({**raw, "worst": "maxdiff"}))
-    [group] = grouped(collect([tmp_path]))
-    assert group.values("maxdiff", Radius("linf-raw", 0.05)) == [1.0]
-    assert group.values("maxdiff", Radius("linf", 0.05)) == [data["attacks"]["maxdiff"]["mean"]]

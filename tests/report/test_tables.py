@@ -13,8 +13,9 @@ from wocar.report.contents import Contents, contents
 from wocar.report.efficiency import efficiency_table
 from wocar.report.estimates import estimates_chart, estimates_table
 from wocar.report.formats import chart_csv, csv_text, latex, markdown
-from wocar.report.groups import Group, Radius, grouped
+from wocar.report.groups import Group, grouped
 from wocar.report.model import Table, TableCell
+from wocar.report.radius import Radius
 from wocar.report.sources import collect
 from wocar.report.tables import main_radius, median_agents_table, results_table, runs_table
 from wocar.reproduce.paper_numbers import EFFICIENCY, published

@@ -57,7 +57,7 @@ def test_the_page_of(target: str, root: Path, everything: Result, capsys: pytest
     folder = root / f"{target}-smoke"
     text = (folder / "report.html").read_text()
     assert target in text and "the numbers mean nothing" in text
-    for words in SHOWN[target]:
+    for words in SHOWN.get(target, ()):
         assert words in text or any(words in file.name for file in (folder / "tables").iterdir())
     kinds = {file.suffix for part in ("figures", "tables") for file in (folder / part).iterdir()}
     assert kinds >= {".md", ".csv", ".tex"}

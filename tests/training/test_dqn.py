@@ -219,16 +219,16 @@ def test_a_run_goes_on_as_if_it_had_not_stopped(
     settings = ["--buffer-size", "200", "--checkpoint-every", "160", *options]
     assert train(method, whole, *settings) == 0
 
-    from wocar.training.off_policy import OffPolicy
+    from wocar.training.dqn_trainer import DQNTrainer
 
-    iterate = OffPolicy.iterate
+    iterate = DQNTrainer.iterate
 
-    def stop_late(self: OffPolicy, iteration: int) -> Any:
+    def stop_late(self: DQNTrainer, iteration: int) -> Any:
         if iteration == 37:
             raise KeyboardInterrupt
         return iterate(self, iteration)
 
-    monkeypatch.setattr(OffPolicy, "iterate", stop_late)
+    monkeypatch.setattr(DQNTrainer, "iterate", stop_late)
     assert train(method, out, *settings) == 130
     monkeypatch.undo()
     assert (out / "replay" / "frames").exists()

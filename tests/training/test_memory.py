@@ -42,9 +42,9 @@ def test_pages_are_fetched_once() -> None:
 GROWTH = """
 import sys
 from wocar.cli.train_command import main
-from wocar.training.off_policy import OffPolicy
+from wocar.training.dqn_trainer import DQNTrainer
 
-iterate, resident = OffPolicy.iterate, []
+iterate, resident = DQNTrainer.iterate, []
 
 def noting(self, iteration):
     with open("/proc/self/statm") as file:
@@ -52,7 +52,7 @@ def noting(self, iteration):
     resident.append((whole - shared) * 4096)
     return iterate(self, iteration)
 
-OffPolicy.iterate = noting
+DQNTrainer.iterate = noting
 options = "--env CartPole-v1 --steps 60000 --checkpoint-every 10000 --buffer-size 5000 --per-alpha 0.6 --hidden 16 16"
 assert main(["dqn", *options.split(), "--out", sys.argv[1]]) == 0
 third = len(resident) // 3

@@ -13,7 +13,8 @@ from wocar.mechanisms.objective import Vanilla, standardise
 from wocar.networks import CategoricalPolicy, GaussianPolicy, ValueCritic
 from wocar.networks.layers import linear
 from wocar.training import a2c, ppo
-from wocar.training.learner import Learner, Networks, make_batch
+from wocar.training.learner import Learner, make_batch
+from wocar.training.networks import Networks
 from wocar.types import ActionSpace, Batch, EnvSpec, Transitions
 
 sb3 = pytest.importorskip("stable_baselines3", reason="Stable-Baselines3 is not installed")
@@ -73,7 +74,8 @@ def copy_learner(model: Any) -> Learner:
 
 @eqx.filter_jit
 def batch_of(learner: Learner, rollout: Transitions) -> Batch:
-    return make_batch(rollout, Networks((64, 64), 1.0).run(learner, rollout), gamma=0.95, gae_lambda=0.9)
+    outputs = Networks((64, 64), 1.0).run(learner.policy, learner.value, learner.memory, rollout)
+    return make_batch(rollout, outputs, gamma=0.95, gae_lambda=0.9)
 
 
 def weights(learner: Learner) -> list[np.ndarray]:

@@ -132,9 +132,9 @@ def ratios_of(measured: dict[str, float]) -> dict[str, float]:
     """What stays comparable where the machine is noisy."""
     rates = {name.removesuffix(" steps/s"): rate for name, rate in measured.items() if name.endswith(" steps/s")}
     ratios = {"ppo / simulator": rates["ppo"] / rates["simulator"]}
-    for base, kin in (("ppo", METHODS[1:] + RECURRENT), ("lstm-ppo", RECURRENT[1:])):
+    for base, others in (("ppo", METHODS[1:] + RECURRENT), ("lstm-ppo", RECURRENT[1:])):
         ratios |= {
-            f"{name} time / {base} time": rates[base] / rates[name] for name in kin if {name, base} <= rates.keys()
+            f"{name} time / {base} time": rates[base] / rates[name] for name in others if {name, base} <= rates.keys()
         }
     ratios |= {f"{name} / ppo": rates[name] / rates["ppo"] for name in ATTACKERS if name in rates}
     if "sb3 ppo" in rates:

@@ -20,7 +20,7 @@ from wocar.files import write_json
 from wocar.mechanisms.q_objective import QBatch
 from wocar.methods.presets import default_config, make_algorithm
 from wocar.training.dqn import DQN, DQNConfig
-from wocar.training.off_policy import OffPolicy
+from wocar.training.dqn_trainer import DQNTrainer
 from wocar.training.run_folder import provenance
 
 TASKS: dict[str, dict[str, Any]] = {
@@ -61,7 +61,7 @@ def our_rates(env: str, steps: int, folder: Path) -> dict[str, float]:
     spec = env_spec(env)
     algorithm = make_algorithm(config, spec)
     assert isinstance(algorithm, DQN)
-    worker = OffPolicy(config, algorithm, spec)
+    worker = DQNTrainer(config, algorithm, spec)
     worker.begin(make_env(env, config.algorithm.n_envs, 0, training=True), np.random.default_rng(0))
     late = config.iterations // 2
     for _ in range(800 // config.batch_steps + 2):
@@ -113,7 +113,7 @@ def update_ms(method: str, repeats: int = 20) -> float:
     spec = env_spec("Pong-v5")
     algorithm = make_algorithm(config, spec)
     assert isinstance(algorithm, DQN)
-    worker = OffPolicy(config, algorithm, spec)
+    worker = DQNTrainer(config, algorithm, spec)
     rng, n = np.random.default_rng(0), algorithm.config.batch_size
     frames = rng.integers(0, 256, (2, n, *spec.obs_shape), np.uint8)
     actions = rng.integers(0, spec.actions.size, n).astype(np.int32)

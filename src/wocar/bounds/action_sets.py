@@ -59,14 +59,15 @@ def worst_action_in_mask(q_values: Array, mask: Array) -> Array:
     return jnp.argmin(jnp.where(mask, q_values, jnp.inf), axis=1)
 
 
+def taken(values: Array, actions: Array) -> Array:
+    """Of the values of all actions (B, n) those of the actions taken (B,)."""
+    return jnp.take_along_axis(values, actions[:, None], axis=-1)[:, 0]
+
+
 def attacked_value(q_values: Array, worst: Array, greedy: Array, probability: float | Array = 1.0) -> Array:
     """App. C.5: (1 - p) Q(greedy) + p Q(worst), (B,): an attacker who succeeds with probability p."""
-    return (1 - probability) * taken(q_values, greedy) + probability * taken(q_values, worst)
-
-
-def taken(values: Array, actions: Array) -> jax.Array:
-    """The values of the actions (N,), from those of all (N, actions)."""
-    return jnp.take_along_axis(values, actions[:, None], axis=-1)[:, 0]
+    chosen, least = taken(q_values, greedy), taken(q_values, worst)
+    return (1 - probability) * chosen + probability * least
 
 
 def _cut(box: Interval, low: Array | None, high: Array | None) -> Interval:

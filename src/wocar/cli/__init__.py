@@ -7,8 +7,6 @@ from wocar.runtime import configure
 
 configure()  # before anything imports JAX
 
-from wocar.types import UserError  # noqa: E402
-
 COMMANDS = {
     "train": "train an agent",
     "audit": "returns of an agent without attack and under attacks",
@@ -34,6 +32,8 @@ def main(argv: list[str] | None = None) -> None:
 
         print(__version__)
         return
+    from wocar.types import UserError  # imports JAX, which takes longer than all of the above
+
     try:
         if argv[0] not in COMMANDS:
             raise UserError(f"unknown command {argv[0]!r}; commands: {', '.join(COMMANDS)}")

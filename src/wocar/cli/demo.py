@@ -24,7 +24,7 @@ def main() -> None:
             clip = OUT / f"{method}-{attack}.gif"
             words = ("--attack", attack, "--steps", SHOWN_STEPS, "--out", str(clip))
             if not _run("record", str(OUT / method), *words, may_fail=True):
-                break  # nothing draws here; the line above says why
+                break  # it cannot be drawn on this machine; the line above says why
     title = f"Demo: {ENV}, {STEPS:,} steps, one seed"
     figures = ("--figures", str(OUT / "figures"), "--tables", str(OUT / "tables"))
     _run("report", str(OUT), "--title", title, "--out", str(OUT / "report.html"), *figures)
@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def _train_both() -> None:
-    """A core each: the first beside the second, which is the slower and shows its progress."""
+    """At the same time, on a core each; the second is the slower and shows its progress."""
     first, second = (
         ("train", method, "--env", ENV, "--steps", str(STEPS), "--threads", "1", "--out", str(OUT / method))
         for method in METHODS

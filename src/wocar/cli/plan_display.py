@@ -1,4 +1,4 @@
-"""A plan on the screen: the list before it runs, a line for each task that ends, a bar on a terminal."""
+"""Display of a plan: the list of its tasks, a line for each that ends, a progress bar on a terminal."""
 
 import shlex
 import sys
@@ -16,7 +16,7 @@ from wocar.reproduce.tasks import Task, TaskFolder
 
 
 def listing(plan: Plan, root: Path, jobs: int) -> str:
-    """The tasks with their commands and times, what is missing, and the sum."""
+    """The tasks with their commands and times, missing rows, and the total time."""
     lines = [f"{plan.target} at scale {plan.scale.name}: {plan.scale.about}", ""]
     left = 0.0
     for i, task in enumerate(plan.tasks, start=1):

@@ -17,7 +17,7 @@ from wocar.envs.render import RenderedEnv, make_rendered
 from wocar.evaluation.attack_registry import attack_by_name
 from wocar.evaluation.recording import Moment, episode
 from wocar.evaluation.worst_case import importance
-from wocar.report.clips import FPS, bars, beside, check_target, picture_of, pixels, write_clip, write_pair
+from wocar.report.clips import FPS, bars, check_target, picture_of, pixels, side_by_side, write_clip, write_pair
 from wocar.report.groups import method_label
 from wocar.report.labels import attack_label, eps_text, number
 from wocar.threat import Threat, Units
@@ -67,13 +67,13 @@ def main(argv: list[str]) -> int:
     every = max(1, round(rendered.fps / FPS))
     moments = episode(agent, rendered, attack, threat, options.seed, options.steps)
     last = next(moments)
-    frames = [_drawn(last, agent, _name(options), threat)]
+    frames = [_frame(last, agent, _name(options), threat)]
     for last in moments:
         if last.step % every == 0:
-            frames.append(_drawn(last, agent, _name(options), threat))
+            frames.append(_frame(last, agent, _name(options), threat))
     if last.step % every:
-        frames.append(_drawn(last, agent, _name(options), threat))
-    told = {
+        frames.append(_frame(last, agent, _name(options), threat))
+    description = {
         "env": agent.spec.id,
         "method": method_label(str(agent.meta.get("method", options.agent.stem))),
         "attack": _name(options),
@@ -83,7 +83,7 @@ def main(argv: list[str]) -> int:
         "return": last.total,
         "command": shlex.join(["wocar", "record", *argv]),
     }
-    write_clip(options.out, frames, told, min(rendered.fps, FPS))
+    write_clip(options.out, frames, description, min(rendered.fps, FPS))
     say(f"{options.out}: {last.step} steps, return {last.total:.1f}, {options.out.stat().st_size / 1e6:.1f} MB")
     return 0
 
@@ -94,15 +94,15 @@ def _states(options: RecordOptions, argv: list[str], agent: Agent, rendered: Ren
     weights = importance(agent, threat, np.stack([moment.z for moment in moments]))
     high, low = int(np.argmax(weights)), int(np.argmin(weights))
     pictures = [picture_of(moments[i].frame, moments[i].z) for i in (high, low)]
-    words = [f"{name} w(s), {weights[i]:.3g}, at step {i}" for name, i in (("highest", high), ("lowest", low))]
-    told = {
+    captions = [f"{name} w(s), {weights[i]:.3g}, at step {i}" for name, i in (("highest", high), ("lowest", low))]
+    description = {
         "env": agent.spec.id,
         "method": method_label(str(agent.meta.get("method", options.agent.stem))),
-        "picture": f"states of the {words[0]} (left), and of the {words[1]} (right)",
+        "picture": f"states of the {captions[0]} (left), and of the {captions[1]} (right)",
         "command": shlex.join(["wocar", "record", *argv]),
     }
-    write_pair(options.out, pictures, words, told)
-    say(f"{options.out}: {words[0]}; {words[1]}")
+    write_pair(options.out, pictures, captions, description)
+    say(f"{options.out}: {captions[0]}; {captions[1]}")
     return 0
 
 
@@ -117,14 +117,14 @@ def _name(options: RecordOptions) -> str:
     return Path(options.attack).name
 
 
-def _drawn(moment: Moment, agent: Agent, attack: str, threat: Threat) -> np.ndarray:
+def _frame(moment: Moment, agent: Agent, attack: str, threat: Threat) -> np.ndarray:
     method = method_label(str(agent.meta.get("method", "agent")))
     under = "no attack" if threat.eps == 0 else f"{attack_label(attack)}, eps {eps_text(threat.eps)}"
     lines = [f"{method} on {agent.spec.id}", under, f"step {moment.step}, return {number(moment.total)}"]
     if moment.frame is None:
         radius = float(threat.ball_for(agent).eps)
         return pixels(_picture(moment.z), _picture(moment.shown), radius, [", ".join(lines)])
-    return beside(moment.frame, bars(moment.offset.ravel(), moment.frame.shape[0], lines))
+    return side_by_side(moment.frame, bars(moment.offset.ravel(), moment.frame.shape[0], lines))
 
 
 def _picture(z: np.ndarray) -> np.ndarray:

@@ -29,7 +29,7 @@ class ReproduceOptions:
     dry_run: bool = False
     """Show the plan and how long it takes; run nothing."""
     out: Path = Path("runs/reproduce")
-    """Folder of all plans: they share what they have in common, and what is there is not computed again."""
+    """Folder of all plans: tasks in common are shared, and finished ones are not run again."""
     jobs: int | None = None
     """Tasks at a time; by default one for each core."""
     ray: str | None = None
@@ -49,16 +49,16 @@ def main(argv: list[str]) -> int:
             f"usage: wocar reproduce TARGET [options]\n\n{listed}\n\nwocar reproduce TARGET --help shows the options."
         )
         return 0 if argv else 2
-    about = "A table or figure of the paper: trainings, audits and the page, as far as they are not there."
+    about = "A table or figure of the paper: runs the trainings and audits that are not done yet, and draws the page."
     options: ReproduceOptions = parse(ReproduceOptions, argv, "reproduce", about)
     if options.jobs is not None and options.jobs <= 0:
         raise UserError(f"--jobs must be positive, not {options.jobs}")
     if options.ray and options.jobs and options.ray != "local":
-        raise UserError("--jobs is for this machine: a cluster has the places it has")
+        raise UserError("--jobs is for this machine: on a cluster Ray decides")
     envs, methods = (text.split(",") if text else None for text in (options.envs, options.methods))
     plan = make_plan(options.target, options.scale, envs, methods, options.seeds)
     if not plan.tasks and not plan.missing:
-        raise UserError("nothing to do: no row of this target is among the --envs and --methods asked for")
+        raise UserError("nothing to do: no row of this target has the chosen --envs and --methods")
     jobs = options.jobs or os.cpu_count() or 1
     if options.dry_run:
         print(listing(plan, options.out, jobs))
@@ -83,12 +83,12 @@ def _executor(options: ReproduceOptions, plan: Plan, jobs: int) -> Executor:
 
 
 def _draw(plan: Plan, folder: Path, result: Result) -> None:
-    """The page, its tables and figures, unless they show all this already."""
+    """Draw the page, its tables and figures, unless they are up to date."""
     shown = {"done": sorted(task.key for task in result.done), "missing": [str(m) for m in plan.missing]}
     shown |= {"failed": sorted(result.failed), "labels": list(plan.labels)}
     drawn = folder / "drawn.json"
     if not result.done:
-        say("nothing is there to be drawn")
+        say("no task is done: there is nothing to draw")
     elif drawn.is_file() and read_json(drawn) == shown and (folder / "report.html").is_file():
         print(f"{folder / 'report.html'} is up to date")
     else:
@@ -97,7 +97,7 @@ def _draw(plan: Plan, folder: Path, result: Result) -> None:
 
 
 def draw_words(folder: Path) -> list[str]:
-    """What `wocar report` is told to draw a plan's page."""
+    """The arguments of `wocar report` that draw a plan's page."""
     files = ["--out", folder / "report.html", "--figures", folder / "figures", "--tables", folder / "tables"]
     return [str(word) for word in (folder, *files)]
 
@@ -107,7 +107,6 @@ def _verdict(plan: Plan, result: Result) -> int:
         say(f"failed: {title}: {why}")
     if result.failed:
         folders = {task.title: TaskFolder(Path(task.folder)).log for task in plan.tasks}
-        say(
-            f"{len(result.failed)} failed, {len(result.left_out)} could not follow; logs: {folders[min(result.failed)]}"
-        )
+        log = folders[min(result.failed)]
+        say(f"{len(result.failed)} failed, {len(result.left_out)} were skipped because of them; log: {log}")
     return 1 if result.failed else 0

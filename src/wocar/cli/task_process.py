@@ -1,7 +1,7 @@
 """Task process: `python -m wocar.cli.task_process` reads task folders line by line and answers each with a line.
 
-It stands in the folder of all plans. While it works it holds the task's lock, so that a task is never done twice at the
-same time; where its parent has died it finishes the task in hand and ends.
+It runs in the folder of all plans. While it works it holds the task's lock, so that no other process runs the same
+task; when its parent has died it finishes the current task and ends.
 """
 
 import contextlib
@@ -27,12 +27,12 @@ def main() -> None:
         answer = run(TaskFolder(Path(line.strip())))
         try:
             print(json.dumps(answer), file=answers, flush=True)
-        except OSError:  # nobody listens any more
+        except OSError:  # the parent has ended
             return
 
 
 def run(folder: TaskFolder) -> dict[str, Any]:
-    """Do the task in a folder, unless it is done or another process is at it."""
+    """Run the task in a folder, unless it is done or another process works on it."""
     with folder.claimed() as ours:
         if folder.done:
             return {"outcome": "done"}
@@ -53,7 +53,7 @@ def run(folder: TaskFolder) -> dict[str, Any]:
 
 
 def _attempt(argv: list[str]) -> str | None:
-    """None where the command succeeds; else why not, or "" where its output says so."""
+    """None if the command succeeds, else the reason, or "" if its output says it."""
     sys.argv = ["wocar", *argv]
     try:
         wocar(argv)
@@ -69,7 +69,7 @@ def _attempt(argv: list[str]) -> str | None:
 
 @contextlib.contextmanager
 def _logged(log: Path) -> Iterator[None]:
-    """Let everything that is printed, also by libraries, go to the log."""
+    """Send everything that is printed, by libraries too, to the log."""
     sys.stdout.flush()
     sys.stderr.flush()
     kept = os.dup(1), os.dup(2)

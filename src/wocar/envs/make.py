@@ -9,6 +9,7 @@ import numpy as np
 from wocar.envs import atari, go_home, go_home_grid  # noqa: F401  registers the ids
 from wocar.envs.mujoco.tasks import TASKS
 from wocar.envs.vector import GymnasiumVector, describe
+from wocar.plugins import load_plugins
 from wocar.types import EnvSpec, UserError, VectorEnv
 
 # the paper's Ant: 27 state dimensions and 84 contact forces (v5 has its own 105); without them it is another task
@@ -67,6 +68,9 @@ def make_gymnasium_env(id: str, **kwargs: Any) -> gymnasium.Env:
         return atari.AtariGame(*game, **kwargs)
     if id in CONTACT_FORCES:
         kwargs["use_contact_forces"] = True
+    if id not in gymnasium.registry:
+        for what in ("envs", "methods", "attacks"):
+            load_plugins(what)
     try:
         return gymnasium.make(id, **kwargs)
     except (ImportError, gymnasium.error.DependencyNotInstalled) as error:

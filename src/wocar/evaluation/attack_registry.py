@@ -23,7 +23,6 @@ Needs = Literal["", "value critic", "flat observations", "memoryless", "trainer"
 Make = Callable[[AttackContext, Threat, Path, dict[str, Any]], Any]
 """(context, threat, folder for what is trained, settings) to the attack, alone or as `Trained`."""
 
-PLUGINS = "wocar.attacks"
 ALIASES = {"natural": "none", "mad": "maxdiff", "rs": "robust-sarsa"}
 STARTS = 50
 
@@ -100,7 +99,7 @@ def register_attack(
 
 
 def attack_names() -> list[str]:
-    load_plugins(PLUGINS)
+    load_plugins("attacks")
     return list(_KINDS)
 
 

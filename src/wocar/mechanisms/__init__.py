@@ -1,1 +1,1 @@
-"""The paper, one file per mechanism. Knows no algorithm and no environment."""
+"""Mechanisms of the paper and objectives built of them; independent of algorithms and environments."""

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 
 from wocar.bounds import ascend_in_ball
 from wocar.config_base import COUNT, NOT_NEGATIVE, POSITIVE, AlgorithmConfig
+from wocar.mechanisms.growing_ball import GrowingBall
 from wocar.mechanisms.objective import InBall, Info, PolicyLoss
-from wocar.mechanisms.policy_config import GrowingBall
 from wocar.types import Array, Batch, EnvSpec, Policy
 
 

@@ -1,14 +1,14 @@
-"""Past transitions for the worst critic: what an attacker leads to, earlier policies ran into by themselves."""
+"""Replay of past transitions for the worst critic: earlier policies saw states that an attacker leads to."""
 
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 
-from wocar.types import Array, Batch
+from wocar.types import ActionSpace, Array, Batch
 
 SHARE = 16
-"""One transition in so many is kept, so that a buffer of a hundred thousand reaches back over a whole training."""
+"""One transition in so many is kept: a buffer of a hundred thousand then covers a whole training."""
 
 
 class CriticReplay(NamedTuple):
@@ -23,10 +23,9 @@ class CriticReplay(NamedTuple):
     """Transitions ever put in."""
 
     @classmethod
-    def create(cls, capacity: int, obs_shape: tuple[int, ...], action_size: int | None) -> "CriticReplay":
-        """`action_size` None: discrete actions."""
+    def create(cls, capacity: int, obs_shape: tuple[int, ...], space: ActionSpace) -> "CriticReplay":
         obs = jnp.zeros((capacity, *obs_shape))
-        actions = jnp.zeros(capacity, jnp.int32) if action_size is None else jnp.zeros((capacity, action_size))
+        actions = jnp.zeros(capacity, jnp.int32) if space.discrete else jnp.zeros((capacity, space.size))
         return cls(obs, actions, jnp.zeros(capacity), obs.copy(), jnp.zeros(capacity, bool), jnp.zeros((), jnp.int32))
 
     def insert(self, batch: Batch, actions: Array, key: jax.Array) -> "CriticReplay":

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import jax
 
@@ -74,27 +74,20 @@ class Objective(Generic[Data, Signal, Loss, Notes]):
 Vanilla = Objective
 """The base algorithm itself."""
 PolicyObjective = Objective[Batch, jax.Array, PolicyLoss, Any]
-"""For PPO and A2C, which lend their discount (`base.gamma`) and are improved by advantages (N,)."""
-
-
-class Discounted(Protocol):
-    @property
-    def gamma(self) -> float: ...
-
-
-class BallConfig(Protocol):
-    def ball(self, progress: jax.Array, limits: Limits) -> Ball: ...
+"""For PPO and A2C, which lend their settings (AlgorithmConfig) and are improved by advantages (N,)."""
 
 
 @dataclass(frozen=True)
 class InBall(Objective[Data, Signal, Loss, Notes]):
     """What objectives share that look at a ball around each observation."""
 
-    config: BallConfig
+    config: Any
+    """Makes the ball; each objective has its own."""
     limits: Limits = None
 
     def ball(self, progress: jax.Array) -> Ball:
-        return self.config.ball(progress, self.limits)
+        ball: Ball = self.config.ball(progress, self.limits)
+        return ball
 
     def evaluate(
         self, state: Any, policy: Policy, batch: Data, base: Any, key: jax.Array, progress: jax.Array

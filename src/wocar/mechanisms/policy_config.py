@@ -1,7 +1,7 @@
-"""Settings of the robust objectives; on the command line each field is an option."""
+"""Settings of the objectives of SA-PPO and WocaR-PPO; on the command line each field is an option."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -10,31 +10,7 @@ from wocar.bounds import Ball, BoundMethod
 from wocar.config_base import COUNT, NOT_NEGATIVE, SHARE, AlgorithmConfig, ObjectiveConfig
 from wocar.schedules import Schedule, ScheduleKind
 from wocar.threat import Threat
-from wocar.types import EnvSpec, Limits, UserError
-
-
-@dataclass(frozen=True)
-class GrowingBall(ObjectiveConfig):
-    threat: Threat = Threat(0.1)  # noqa: RUF009
-    eps_begin: float = 0.0
-    """Share of training after which eps grows from 0 ..."""
-    eps_end: float = 0.75
-    """... and that at which it is whole."""
-    eps_schedule: ScheduleKind = "linear"
-
-    ranges = SHARE.of("eps_begin eps_end")
-    KNOWS_ACTIONS: ClassVar[bool] = False
-    """Whether the attacker may move actions in the place of observations."""
-
-    def __post_init__(self) -> None:
-        if self.threat.on == "action" and not self.KNOWS_ACTIONS:
-            raise UserError("--threat action is not for this method: it is about observations in a ball")
-
-    def ball(self, progress: jax.Array, limits: Limits = None) -> Ball:
-        return self.threat.ball(limits, self.eps_at(progress))
-
-    def eps_at(self, progress: jax.Array) -> jax.Array:
-        return Schedule(self.threat.eps, self.eps_schedule, self.eps_begin, self.eps_end)(progress)
+from wocar.types import EnvSpec, Limits
 
 
 @dataclass(frozen=True)
@@ -43,14 +19,14 @@ class RobustConfig(ObjectiveConfig, kind="state-adversarial"):
     eps_ramp: float = 0.75
     """Share of training over which eps grows linearly from 0."""
     reg: bool = True
-    """Mechanism 3: keep the policy still inside the ball."""
+    """Mechanism 3: keep the policy constant inside the ball."""
     kappa_reg: float = 0.1
     reg_solver: Literal["sgld", "convex"] = "sgld"
     reg_steps: int = 10
     reg_search: Literal["iteration", "minibatch"] = "iteration"
     """Search the perturbations once per iteration, or anew in every minibatch (as published; slower)."""
     reg_std: bool = False
-    """Let the regulariser move a Gaussian's σ too (as published): it then buys distance by noise."""
+    """Let gradients of the regulariser reach a Gaussian's σ (as published): more noise then lowers the distance."""
 
     ranges = COUNT.of("reg_steps") | NOT_NEGATIVE.of("kappa_reg") | SHARE.of("eps_ramp")
 
@@ -66,7 +42,7 @@ class RobustConfig(ObjectiveConfig, kind="state-adversarial"):
 @dataclass(frozen=True)
 class WocarConfig(RobustConfig, kind="wocar"):
     bounds: BoundMethod = "crown"
-    """How the actions an attacker can cause are found; pgd looks from inside and may miss some."""
+    """Bounds that find the actions an attacker can cause; pgd searches and may miss some."""
     bound_eps: float | None = None
     """A radius of its own, constant, for the action sets."""
     kappa_wst: float = 0.8
@@ -103,19 +79,3 @@ class WocarConfig(RobustConfig, kind="wocar"):
         if self.bound_eps is None:
             return self.ball(progress, limits)
         return self.threat.ball(limits, jnp.float32(self.bound_eps))
-
-
-@dataclass(frozen=True)
-class RadialConfig(GrowingBall, kind="radial"):
-    threat: Threat = Threat(0.075)  # noqa: RUF009
-    eps_begin: float = 0.25
-    eps_schedule: ScheduleKind = "exponential"
-    radial_weight: float = 0.5
-    """Share of the loss at the least favourable policy within the bounds; the rest is PPO's own."""
-
-    ranges = SHARE.of("radial_weight")
-
-    def build(self, spec: EnvSpec, algorithm: AlgorithmConfig) -> Any:
-        from wocar.mechanisms.radial import Radial
-
-        return Radial(self, spec.limits)

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal
 
 from wocar.bounds import BoundMethod
 from wocar.config_base import COUNT, NOT_NEGATIVE, POSITIVE, SHARE, AlgorithmConfig
-from wocar.mechanisms.policy_config import GrowingBall
+from wocar.mechanisms.growing_ball import GrowingBall
 from wocar.schedules import ScheduleKind
 from wocar.types import EnvSpec
 
@@ -18,7 +18,7 @@ class RobustQConfig(GrowingBall, kind="state-adversarial-q"):
     reg_loss: Literal["hinge", "kl"] = "hinge"
     """What is kept small: the lead of another action, or the distance of softmax(Q / temperature)."""
     reg_temperature: float = 1.0
-    """Of kl, in units of Q: leads much smaller than this need not be kept."""
+    """Of kl, in units of Q: much smaller leads are not protected."""
     reg_solver: Literal["pgd", "convex"] = "pgd"
     """Search the ball for the largest loss, or bound it by intervals."""
     reg_steps: int = 3
@@ -37,7 +37,7 @@ class RobustQConfig(GrowingBall, kind="state-adversarial-q"):
 class WocarQConfig(RobustQConfig, kind="wocar-q"):
     KNOWS_ACTIONS: ClassVar[bool] = True
     bounds: BoundMethod = "crown"
-    """How the actions an attacker can cause are found; pgd looks from inside and may miss some."""
+    """Bounds that find the actions an attacker can cause; pgd searches and may miss some."""
     kappa_wst: float = 0.5
     """Mechanism 2: final weight of the worst-attack value in the target."""
     kappa_begin: float = 0.0
@@ -55,17 +55,3 @@ class WocarQConfig(RobustQConfig, kind="wocar-q"):
         from wocar.mechanisms.wocar_dqn import WocarQ
 
         return WocarQ(self, spec.actions, spec.limits)
-
-
-@dataclass(frozen=True)
-class RadialQConfig(GrowingBall, kind="radial-q"):
-    eps_schedule: ScheduleKind = "smoothed"
-    radial_weight: float = 0.2
-    """Share of the loss that overlaps of bounds have; the rest is DQN's own."""
-
-    ranges = SHARE.of("radial_weight")
-
-    def build(self, spec: EnvSpec, algorithm: AlgorithmConfig) -> Any:
-        from wocar.mechanisms.radial_dqn import RadialQ
-
-        return RadialQ(self, spec.limits)

@@ -7,15 +7,16 @@ import jax
 import jax.numpy as jnp
 
 from wocar.bounds import Ball, ascend_in_ball, network_bounds
+from wocar.mechanisms.distance_bounds import categorical_distance_bound
 from wocar.mechanisms.objective import BaseLoss, InBall, Info, Objective
 from wocar.mechanisms.q_config import RobustQConfig
 from wocar.mechanisms.q_reg import hinge, margin, margin_bound
-from wocar.mechanisms.state_reg import categorical_distance, categorical_distance_bound, state_regularisation
+from wocar.mechanisms.state_reg import categorical_distance, state_regularisation
 from wocar.types import Array, Policy
 
 
 class StepOutcome(NamedTuple):
-    """What came of some steps: discounted rewards, the state after them, what multiplies its value."""
+    """Outcome of one or more steps: discounted rewards, the state after them, the discount of its value."""
 
     rewards: Array
     next_obs: Array
@@ -50,7 +51,7 @@ class QBatch(NamedTuple):
 
 
 def as_seen(obs: Array) -> Array:
-    """Frames of bytes as the networks see them, in [0, 1]; divided once, not anew for every network."""
+    """Frames of bytes scaled to [0, 1]; once, not again for every network."""
     return jax.lax.optimization_barrier(jnp.float32(obs) / 255) if obs.dtype == jnp.uint8 else obs  # type: ignore[no-untyped-call]
 
 

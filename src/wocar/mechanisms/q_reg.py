@@ -1,4 +1,4 @@
-"""Mechanism 3 for Q networks: how far the greedy action can be made to look worse than another."""
+"""Mechanism 3 for Q networks: margin by which another action can exceed the greedy one."""
 
 import jax
 import jax.numpy as jnp

@@ -7,10 +7,28 @@ import jax
 import jax.numpy as jnp
 
 from wocar.bounds import network_bounds, taken
+from wocar.config_base import SHARE, AlgorithmConfig
+from wocar.mechanisms.distance_bounds import extreme_log_probs
+from wocar.mechanisms.growing_ball import GrowingBall
 from wocar.mechanisms.objective import InBall, Info, PolicyLoss
-from wocar.mechanisms.policy_config import RadialConfig
-from wocar.mechanisms.state_reg import extreme_log_probs, gaussian_distance
-from wocar.types import Array, Batch, Interval, Policy
+from wocar.mechanisms.state_reg import gaussian_distance
+from wocar.schedules import ScheduleKind
+from wocar.threat import Threat
+from wocar.types import Array, Batch, EnvSpec, Interval, Policy
+
+
+@dataclass(frozen=True)
+class RadialConfig(GrowingBall, kind="radial"):
+    threat: Threat = Threat(0.075)  # noqa: RUF009
+    eps_begin: float = 0.25
+    eps_schedule: ScheduleKind = "exponential"
+    radial_weight: float = 0.5
+    """Share of the loss at the least favourable policy within the bounds; the rest is PPO's own."""
+
+    ranges = SHARE.of("radial_weight")
+
+    def build(self, spec: EnvSpec, algorithm: AlgorithmConfig) -> "Radial":
+        return Radial(self, spec.limits)
 
 
 @dataclass(frozen=True)

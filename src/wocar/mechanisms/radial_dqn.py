@@ -1,4 +1,4 @@
-"""RADIAL (Oikarinen et al. 2021), approach 2 for Q networks: no worse action may come to look better in the ball."""
+"""RADIAL (Oikarinen et al. 2021), approach 2 for Q networks: worse actions must not look better in the ball."""
 
 from dataclasses import dataclass
 
@@ -7,12 +7,26 @@ import jax
 import jax.numpy as jnp
 from equinox import nn
 
-from wocar.bounds import network_bounds
+from wocar.bounds import network_bounds, taken
+from wocar.config_base import SHARE, AlgorithmConfig
+from wocar.mechanisms.growing_ball import GrowingBall
 from wocar.mechanisms.objective import BaseLoss, InBall, Info
-from wocar.mechanisms.q_config import RadialQConfig
 from wocar.mechanisms.q_objective import ActionValues, QBatch
 from wocar.mechanisms.radial import mixture
-from wocar.types import Array, Policy
+from wocar.schedules import ScheduleKind
+from wocar.types import Array, EnvSpec, Policy
+
+
+@dataclass(frozen=True)
+class RadialQConfig(GrowingBall, kind="radial-q"):
+    eps_schedule: ScheduleKind = "smoothed"
+    radial_weight: float = 0.2
+    """Share of the loss that overlaps of bounds have; the rest is DQN's own."""
+
+    ranges = SHARE.of("radial_weight")
+
+    def build(self, spec: EnvSpec, algorithm: AlgorithmConfig) -> "RadialQ":
+        return RadialQ(self, spec.limits)
 
 
 @dataclass(frozen=True)
@@ -37,9 +51,8 @@ def overlap(q_values: Array, lower: Array, upper: Array, actions: Array) -> jax.
     How far the bounds of worse actions reach above the lower bound of the one taken, and half of what they should stay
     below it.
     """
-    taken = actions[:, None]
-    lead = jax.lax.stop_gradient(jnp.maximum(jnp.take_along_axis(q_values, taken, axis=-1) - q_values, 0.0))
-    reach = jnp.maximum(upper - jnp.take_along_axis(lower, taken, axis=-1) + lead / 2, 0.0)
+    lead = jax.lax.stop_gradient(jnp.maximum(taken(q_values, actions)[:, None] - q_values, 0.0))
+    reach = jnp.maximum(upper - taken(lower, actions)[:, None] + lead / 2, 0.0)
     return jnp.sum(lead * reach, axis=-1)
 
 

@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from wocar.bounds import ascend_in_ball, network_bounds
+from wocar.bounds import ascend_in_ball
+from wocar.mechanisms.distance_bounds import distance_over_ball
 from wocar.mechanisms.objective import InBall, Info, PolicyLoss
 from wocar.mechanisms.policy_config import RobustConfig
-from wocar.mechanisms.state_reg import policy_distance, policy_distance_bound, state_regularisation
+from wocar.mechanisms.state_reg import policy_distance, state_regularisation
 from wocar.types import Array, Batch, Policy
 
 
@@ -50,15 +51,14 @@ class StateAdversarial(InBall[Batch, jax.Array, PolicyLoss, RegNotes]):
     def regularisation(
         self, policy: Policy, obs: Array, notes: RegNotes, key: jax.Array, progress: jax.Array
     ) -> jax.Array:
-        """L_reg at searched perturbations, or bounded over the ball."""
-        head = policy.head(obs)
+        """L_reg at searched perturbations, or bounded over the ball, more loosely as it grows."""
         if self.config.reg_solver == "convex":
-            distance = self._distance_bound(policy, head, obs, progress)
+            ball, whole = self.ball(progress), self.ball(jnp.ones(()))
+            distance = distance_over_ball(policy, obs, ball, ball.eps / jnp.maximum(whole.eps, 1e-12))
         else:
-            perturbed = notes.perturbed
-            if perturbed is None:
-                perturbed = self._search(policy, obs, key, progress)
-            still, other = jax.lax.stop_gradient(head), policy.head(perturbed)
+            searched = notes.perturbed is None
+            perturbed = self._search(policy, obs, key, progress) if searched else notes.perturbed
+            still, other = jax.lax.stop_gradient(policy.head(obs)), policy.head(perturbed)
             distance = policy_distance(policy, still, other, detach_std=not self.config.reg_std)
         return state_regularisation(distance, jnp.ones(()) if notes.importance is None else notes.importance)
 
@@ -68,21 +68,8 @@ class StateAdversarial(InBall[Batch, jax.Array, PolicyLoss, RegNotes]):
         head = policy.head(obs)
         start_key, search_key = jax.random.split(key)
         start = ball.scaled(1 / steps).sample_extreme(start_key, obs)
-        return ascend_in_ball(
-            lambda x: policy_distance(policy, head, policy.head(x)),
-            ball,
-            obs,
-            start,
-            steps=steps,
-            key=search_key,
-            temperature=1e-5,
-        )
 
-    def _distance_bound(self, policy: Policy, head: Array, obs: Array, progress: jax.Array) -> jax.Array:
-        """Over linear bounds at first, over intervals at the end: the mix follows eps."""
-        ball = self.ball(progress)
-        mix = ball.eps / jnp.maximum(self.ball(jnp.ones(())).eps, 1e-12)
-        loose = network_bounds(policy.network, ball, obs, "ibp")
-        tight = network_bounds(policy.network, ball, obs, "crown-ibp")
-        lower, upper = (mix * a + (1 - mix) * b for a, b in zip(loose, tight, strict=True))
-        return policy_distance_bound(policy, head, lower, upper)
+        def distance(x: Array) -> jax.Array:
+            return policy_distance(policy, head, policy.head(x))
+
+        return ascend_in_ball(distance, ball, obs, start, steps=steps, key=search_key, temperature=1e-5)

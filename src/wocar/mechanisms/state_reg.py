@@ -29,27 +29,6 @@ def categorical_distance(logits: Array, other: Array) -> jax.Array:
     return jnp.sum(jnp.exp(log_p) * (log_p - log_q), axis=-1)
 
 
-def gaussian_distance_bound(mean: Array, lower: Array, upper: Array, log_std: Array) -> jax.Array:
-    """The largest Gaussian distance from the mean to any point of [lower, upper]. (N,)"""
-    reach = jnp.maximum(jnp.abs(lower - mean), jnp.abs(upper - mean))
-    return jnp.sum((reach * jnp.exp(-log_std)) ** 2, axis=-1)
-
-
-def categorical_distance_bound(logits: Array, lower: Array, upper: Array) -> jax.Array:
-    """An upper bound of KL(π(s) || π(s~)) over logits within [lower, upper]: each log-probability at its least. (N,)"""
-    log_p = jax.nn.log_softmax(logits)
-    return jnp.sum(jnp.exp(log_p) * (log_p - extreme_log_probs(lower, upper)), axis=-1)
-
-
-def extreme_log_probs(own: Array, others: Array) -> Array:
-    """Each action's log-probability with its own logit from `own` and every other's from `others`. (N, actions)
-
-    own = lower, others = upper: the least within the bounds; the other way round: the greatest.
-    """
-    logits = jnp.where(jnp.eye(own.shape[-1], dtype=bool), own[..., None], others[..., None, :])
-    return own - jax.nn.logsumexp(logits, axis=-1)
-
-
 def state_regularisation(distance: Array, importance: Array) -> jax.Array:
     """Eq. (6): L_reg = 1/N Σ w(s_t) max_{s~ ∈ B_eps(s_t)} Dist(π(s_t), π(s~)), given those maxima."""
     return jnp.mean(importance * distance)
@@ -63,10 +42,3 @@ def policy_distance(
         return categorical_distance(head, other)
     log_std = jnp.zeros(()) if unit_std else policy.log_std
     return gaussian_distance(head, other, jax.lax.stop_gradient(log_std) if detach_std else log_std)
-
-
-def policy_distance_bound(policy: Any, head: Array, lower: Array, upper: Array) -> jax.Array:
-    """The largest such distance to outputs within [lower, upper]."""
-    if policy.discrete:
-        return categorical_distance_bound(head, lower, upper)
-    return gaussian_distance_bound(head, lower, upper, policy.log_std)

@@ -6,21 +6,15 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from wocar.config_base import AlgorithmConfig
 from wocar.mechanisms.critic_replay import CriticReplay
-from wocar.mechanisms.objective import Discounted, Info, Objective, PolicyLoss
+from wocar.mechanisms.objective import Info, Objective, PolicyLoss
 from wocar.mechanisms.policy_config import WocarConfig
 from wocar.mechanisms.state_adversarial import RegNotes, StateAdversarial
 from wocar.mechanisms.state_reg import state_importance
 from wocar.mechanisms.worst_policy import robust_advantage
 from wocar.mechanisms.worst_set import SetMinimum, set_minimum
-from wocar.mechanisms.worst_value import (
-    WorstCritic,
-    boundaries,
-    fit_worst_critic,
-    follow,
-    q_at,
-    worst_attack_backup,
-)
+from wocar.mechanisms.worst_value import WorstCritic, boundaries, fit_worst_critic, follow, q_at, worst_attack_backup
 from wocar.schedules import Schedule
 from wocar.types import ActionSpace, Array, Batch, Limits, Policy
 
@@ -59,49 +53,35 @@ class Wocar(Objective[Batch, jax.Array, PolicyLoss, WocarNotes]):
         return StateAdversarial(self.config, self.limits)
 
     def init(self, critics: Any, obs_shape: tuple[int, ...]) -> WocarState:
-        size = None if self.actions.discrete else self.actions.size
         capacity = self.config.critic_replay
-        return WocarState(
-            WorstCritic.create(critics), CriticReplay.create(capacity, obs_shape, size) if capacity else None
-        )
+        replay = CriticReplay.create(capacity, obs_shape, self.actions) if capacity else None
+        return WocarState(WorstCritic.create(critics), replay)
 
     def evaluate(
-        self, state: WocarState, policy: Policy, batch: Batch, base: Discounted, key: jax.Array, progress: jax.Array
+        self, state: WocarState, policy: Policy, batch: Batch, base: AlgorithmConfig, key: jax.Array, progress: Array
     ) -> tuple[WocarState, WocarNotes, Info]:
         """Alg. 1, lines 7 to 11: action sets, worst actions, targets, critic, importance."""
-        cfg = self.config
+        cfg, n = self.config, len(batch.rewards)
         _, reg, info = self.regulariser.evaluate((), policy, batch, base, key, progress)
-        actions = self.actions.cut(batch.actions)
-
-        n, ends = len(batch.rewards), boundaries(batch)
-        states = jnp.concatenate([batch.obs, batch.next_obs.at[ends].get(mode="clip")])
-        replay, past = state.replay, None
+        actions, ends = self.actions.cut(batch.actions), boundaries(batch)
+        states, replay, past = [batch.obs, batch.next_obs.at[ends].get(mode="clip")], state.replay, None
         if replay is not None:
             replay = replay.insert(batch, actions, jax.random.fold_in(key, 2))
             past = replay.sample(n // 2, batch.reward_scale[0], jax.random.fold_in(key, 3))
-            states = jnp.concatenate([states, past.next_obs])
-        acting = policy.onward(batch.obs, ends)
-        found = set_minimum(acting, state.worst, states, cfg.set_ball(progress, self.limits), cfg, self.actions)
+            states.append(past.next_obs)
+        acting, ball = policy.onward(batch.obs, ends), cfg.set_ball(progress, self.limits)
+        found = set_minimum(acting, state.worst, jnp.concatenate(states), ball, cfg, self.actions)
         here, at_ends, at_past = jnp.split(found.value, [n, n + len(ends)])
-        next_minimum = follow(here, batch.last, ends, at_ends)
 
+        next_minimum = follow(here, batch.last, ends, at_ends)
         targets = worst_attack_backup(batch.rewards, batch.terminated, next_minimum, base.gamma)
         lessons = [(batch.obs, actions, targets)]
         if past is not None:
             old = worst_attack_backup(past.rewards, past.terminated, at_past, base.gamma)
             lessons.append((past.obs, past.actions, old))
-        seen, done, wanted = (jnp.concatenate(x) for x in zip(*lessons, strict=True))
-        critic, loss = fit_worst_critic(
-            state.worst,
-            seen,
-            done,
-            wanted,
-            jax.random.fold_in(key, 1),
-            cfg.critic_lr * (1 - progress),
-            cfg.critic_epochs,
-            cfg.critic_minibatches,
-            cfg.critic_tau,
-        )
+        obs, done, wanted = (jnp.concatenate(x) for x in zip(*lessons, strict=True))
+        how = cfg.critic_lr * (1 - progress), cfg.critic_epochs, cfg.critic_minibatches, cfg.critic_tau
+        critic, loss = fit_worst_critic(state.worst, obs, done, wanted, jax.random.fold_in(key, 1), *how)
 
         at_mode = q_at(critic.target, batch.obs, found.mode[:n])
         after = q_at(critic.target, batch.obs, actions)
@@ -125,7 +105,7 @@ class Wocar(Objective[Batch, jax.Array, PolicyLoss, WocarNotes]):
 
 
 def report(found: SetMinimum, w: jax.Array, loss: jax.Array) -> Info:
-    """What is logged while training: is mechanism 1 alive, how large are the sets, where does importance lie."""
+    """Numbers to log: worst values, sizes of the action sets, spread of the importance, critic loss."""
     return {
         "worst_value": found.value.mean(),
         "worst_value_spread": found.value.std(),

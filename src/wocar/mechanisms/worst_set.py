@@ -18,7 +18,7 @@ from wocar.bounds import (
 )
 from wocar.mechanisms.worst_value import q_at
 from wocar.threat import Threat
-from wocar.types import ActionSpace, Array, Critic, Interval, Policy
+from wocar.types import ActionSpace, Array, CriticPair, Interval, Policy
 
 
 class SetConfig(Protocol):
@@ -32,16 +32,6 @@ class SetConfig(Protocol):
 
     @property
     def search_steps(self) -> int: ...
-
-
-class CriticPair(Protocol):
-    """A critic and its slowly following target."""
-
-    @property
-    def online(self) -> Critic: ...
-
-    @property
-    def target(self) -> Critic: ...
 
 
 class ActionSet(NamedTuple):

@@ -39,16 +39,16 @@ def worst_attack_backup(rewards: Array, terminated: Array, next_minimum: Array, 
 
 
 def boundaries(batch: Batch) -> jax.Array:
-    """Where a trajectory stops but its value goes on (time limit, end of the rollout), in a fixed number of slots.
+    """Rows where a trajectory is cut but not terminated (time limit, end of the rollout), in a fixed number of slots.
 
-    s' of a step is s of the next one, except here: only these successors need work of their own.
+    s' of a step is s of the next one, except here: only these successors are evaluated separately.
     """
     n = len(batch.rewards)
     return jnp.nonzero(batch.last & ~batch.terminated, size=min(n, max(n // 8, 64)), fill_value=n)[0]
 
 
 def follow(here: Array, last: Array, ends: Array, at_ends: Array) -> jax.Array:
-    """A quantity of s (N,) as the same of s': that of the following step, or at the boundaries what was found there."""
+    """A quantity of s (N,) shifted to s': that of the following step, or at the boundaries the one found there."""
     following = jnp.where(last, here, jnp.roll(here, -1))
     return following.at[ends].set(at_ends, mode="drop")
 

@@ -10,7 +10,7 @@ from wocar.config_base import configured
 from wocar.interop import file_family
 from wocar.methods.layers import files
 from wocar.methods.presets import find_preset
-from wocar.methods.registry import METHODS
+from wocar.methods.registry import known_method
 from wocar.methods.tasks import kind_of, task_of
 from wocar.threat import Threat
 from wocar.training.ppo import PPOConfig
@@ -47,7 +47,8 @@ def victim_family(victim: Agent) -> VictimFamily:
     method = str(victim.meta.get("method", ""))
     if victim.meta.get("family") in get_args(VictimFamily):
         return victim.meta["family"]
-    return METHODS[method].family if method in METHODS else file_family(method)
+    known = known_method(method)
+    return known.family if known else file_family(method)
 
 
 def attacker_config(name: str, victim: Agent, path: Path, threat: Threat) -> RunConfig:

@@ -1,14 +1,19 @@
 """Training methods of this package, one entry each. CONTRIBUTING.md shows how to add one."""
 
 from wocar.mechanisms.car import CarConfig
-from wocar.mechanisms.policy_config import RadialConfig, RobustConfig, WocarConfig
-from wocar.mechanisms.q_config import RadialQConfig, RobustQConfig, WocarQConfig
+from wocar.mechanisms.policy_config import RobustConfig, WocarConfig
+from wocar.mechanisms.q_config import RobustQConfig, WocarQConfig
+from wocar.mechanisms.radial import RadialConfig
+from wocar.mechanisms.radial_dqn import RadialQConfig
+from wocar.mechanisms.robust_sac import RobustSACConfig, ValtConfig
+from wocar.mechanisms.wocar_sac import WocarSACConfig
 from wocar.methods.method import Method
 from wocar.training.a2c import A2CConfig
 from wocar.training.adversary_config import AttackConfig, DirectorConfig
 from wocar.training.dqn import DQNConfig
 from wocar.training.ppo import PPOConfig
 from wocar.training.recurrent_ppo import RecurrentPPOConfig
+from wocar.training.sac import SACConfig
 
 WITH_REFERENCE = ("paper", "reference")
 WITH_SMALL = ("paper", "small")
@@ -87,6 +92,37 @@ BUILTIN = (
         family="robust",
         rank=4,
         cost=1.5,
+    ),
+    Method("sac", "SAC", "soft actor-critic, for continuous actions", SACConfig),
+    Method(
+        name="sa-sac",
+        label="SA-SAC",
+        about="SAC with the state-adversarial regulariser (Robust-SAC)",
+        algorithm=SACConfig,
+        objective=RobustSACConfig,
+        family="robust",
+        rank=1,
+        cost=1.5,
+    ),
+    Method(
+        name="valt-eps-sac",
+        label="VALT-EPS-SAC",
+        about="SAC whose policy is evaluated and improved under an adversary (VALT-EPS)",
+        algorithm=SACConfig,
+        objective=ValtConfig,
+        family="robust",
+        rank=3,
+        cost=1.7,
+    ),
+    Method(
+        name="wocar-sac",
+        label="WocaR-SAC",
+        about="worst-case-aware robust SAC",
+        algorithm=SACConfig,
+        objective=WocarSACConfig,
+        family="robust",
+        rank=4,
+        cost=2.5,
     ),
     Method("dqn", "DQN", "deep Q-learning, for discrete actions and pixels", DQNConfig, presets=WITH_SMALL),
     Method(

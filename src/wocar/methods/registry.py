@@ -17,14 +17,20 @@ def register_method(method: Method) -> Method:
     return method
 
 
+def known_method(name: str) -> Method | None:
+    """None for the names that agents from elsewhere came with."""
+    if name not in METHODS:
+        load_plugins("methods")
+    return METHODS.get(name)
+
+
 def find_method(name: str) -> Method:
-    if name not in METHODS:
-        load_plugins("wocar.methods")
-    if name not in METHODS:
+    method = known_method(name)
+    if method is None:
         raise UserError(f"unknown method {name!r}; methods: {', '.join(METHODS)}")
-    return METHODS[name]
+    return method
 
 
 def all_methods() -> list[Method]:
-    load_plugins("wocar.methods")
+    load_plugins("methods")
     return list(METHODS.values())

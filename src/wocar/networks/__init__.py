@@ -4,7 +4,7 @@ from wocar.networks.critics import ActionCritic, DiscreteCritic, DuelingActionCr
 from wocar.networks.host import host_function, host_step
 from wocar.networks.layers import SMALL_CNN, cnn, conv2d, forward, linear, mlp, uniform_weights
 from wocar.networks.normaliser import Normaliser, PixelNormaliser, RunningNormaliser, ScaledNormaliser
-from wocar.networks.policies import CategoricalPolicy, GaussianPolicy, GreedyPolicy, SquashedPolicy
+from wocar.networks.policies import CategoricalPolicy, GaussianPolicy, GreedyPolicy
 from wocar.networks.recurrent import (
     HeldPolicy,
     LSTMState,
@@ -15,6 +15,7 @@ from wocar.networks.recurrent import (
     lstm_cell,
     reset_state,
 )
+from wocar.networks.squashed import SquashedGaussianPolicy, SquashedPolicy
 
 __all__ = [
     "SMALL_CNN",
@@ -34,6 +35,7 @@ __all__ = [
     "RecurrentPolicy",
     "RunningNormaliser",
     "ScaledNormaliser",
+    "SquashedGaussianPolicy",
     "SquashedPolicy",
     "TwinCritic",
     "ValueCritic",

@@ -9,14 +9,16 @@ import numpy as np
 from wocar.networks.critics import ActionCritic, DiscreteCritic, DuelingActionCritic, ValueCritic
 from wocar.networks.layers import build_layers, describe_layers
 from wocar.networks.normaliser import Normaliser, PixelNormaliser, RunningNormaliser, ScaledNormaliser
-from wocar.networks.policies import CategoricalPolicy, GaussianPolicy, GreedyPolicy, SquashedPolicy
+from wocar.networks.policies import CategoricalPolicy, GaussianPolicy, GreedyPolicy
 from wocar.networks.recurrent import RecurrentCritic, RecurrentNetwork, RecurrentPolicy, bare_lstm_cell
+from wocar.networks.squashed import SquashedGaussianPolicy, SquashedPolicy
 
 POLICIES: dict[str, Any] = {
     "gaussian": GaussianPolicy,
     "categorical": CategoricalPolicy,
     "greedy": GreedyPolicy,
     "squashed": SquashedPolicy,
+    "squashed-gaussian": SquashedGaussianPolicy,
     "recurrent-gaussian": RecurrentPolicy,
     "recurrent-categorical": RecurrentPolicy,
 }
@@ -41,7 +43,7 @@ def build_policy(description: dict[str, Any], action_size: int) -> Any:
     """The described policy, to be filled from a file: shapes in place of weights."""
     kind, network = description["kind"], _build_network(description["layers"])
     per_action = jax.ShapeDtypeStruct((action_size,), np.float32)
-    vectors = {"gaussian": 1, "recurrent-gaussian": 1, "squashed": 2}.get(kind, 0)
+    vectors = {"gaussian": 1, "recurrent-gaussian": 1, "squashed": 2, "squashed-gaussian": 2}.get(kind, 0)
     return POLICIES[kind](network, *[per_action] * vectors)
 
 

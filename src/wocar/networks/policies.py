@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from wocar.networks.layers import ACTIVATIONS, forward, linear, mlp
+from wocar.networks.layers import forward, mlp
 
 
 class GaussianPolicy(eqx.Module):
@@ -77,35 +77,6 @@ class GreedyPolicy(CategoricalPolicy):
     """argmax Q(s, .), deterministic; where probabilities are needed, softmax(Q(s, .))."""
 
     stochastic: ClassVar[bool] = False
-
-
-class SquashedPolicy(eqx.Module):
-    """low + (tanh(body(s)) + 1) / 2 * (high - low): the actor of TD3, or the mean of SAC's."""
-
-    body: eqx.nn.Sequential
-    low: jax.Array
-    high: jax.Array
-    discrete: ClassVar[bool] = False
-    stochastic: ClassVar[bool] = False
-
-    @property
-    def network(self) -> eqx.nn.Sequential:
-        """The body and the squash as layers, so that bounds of the network are bounds of the actions."""
-        middle, reach = (self.high + self.low) / 2, (self.high - self.low) / 2
-        return eqx.nn.Sequential(
-            [*self.body.layers, eqx.nn.Lambda(ACTIVATIONS["tanh"]), linear(jnp.diag(reach), middle)]
-        )
-
-    def head(self, obs: jax.Array) -> jax.Array:
-        return forward(self.network, obs)
-
-    mode = head
-
-    def held(self, state: Any) -> Self:
-        return self
-
-    def onward(self, obs: jax.Array, rows: jax.Array) -> Self:
-        return self
 
 
 def gaussian_log_prob(mean: jax.Array, log_std: jax.Array, actions: jax.Array) -> jax.Array:

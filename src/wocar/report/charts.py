@@ -1,13 +1,15 @@
 """Charts of one task: training curves, natural against worst return, return against eps, ablations."""
 
 import math
+import re
 from collections.abc import Sequence
 
 import numpy as np
 
-from wocar.report.groups import Group, Radius, audit_commands, method_label, training_commands
+from wocar.report.groups import Group, audit_commands, method_label, training_commands
 from wocar.report.labels import attack_label, radius_text, slug
 from wocar.report.model import Chart, PaperNumber, Series
+from wocar.report.radius import Radius
 from wocar.report.tables import attacks_of, median_interval, paper_numbers
 
 GRID = 80
@@ -60,7 +62,7 @@ def natural_worst_chart(groups: Sequence[Group], radius: Radius, published: Sequ
 
 
 def _paper_points(task: str, radius: Radius, published: Sequence[PaperNumber]) -> list[Series]:
-    here = [p for p in published if p.task == task and not p.label.startswith("fig:")]
+    here = [p for p in published if p.task == task and not p.label.startswith("fig:") and radius.as_in_paper]
     series = []
     for method in dict.fromkeys(p.method for p in here):
         found = paper_numbers(here, task, method, "", radius)
@@ -85,15 +87,15 @@ def eps_charts(groups: Sequence[Group], published: Sequence[PaperNumber]) -> lis
     """Return against eps: under the worst attack, and under each attack audited at several radii."""
     radii = sorted({r for g in groups for m in g.members for r in m.radii()})
     charts = []
-    for norm in dict.fromkeys(r.norm for r in radii):
-        here = [r for r in radii if r.norm == norm]
+    for measure in dict.fromkeys(r.measure for r in radii):
+        here = [r for r in radii if r.measure == measure]
+        paper = published if here[0].as_in_paper else []
         attacks = list(dict.fromkeys(a for r in here for a in attacks_of(groups, r) if a != "none"))
         for attack in ["worst", *attacks]:
             series = [line for g in groups if (line := _eps_line(g, attack, here))]
             if series:
-                charts.append(
-                    _eps_chart(groups, attack, norm, series + _paper_lines(groups[0].task, attack, published))
-                )
+                series += _paper_lines(groups[0].task, attack, paper)
+                charts.append(_eps_chart(groups, attack, measure, series))
     return charts
 
 
@@ -109,12 +111,13 @@ def _eps_line(group: Group, attack: str, radii: Sequence[Radius]) -> Series | No
     return Series(group.label, eps, y, low, high)
 
 
-def _eps_chart(groups: Sequence[Group], attack: str, norm: str, series: list[Series]) -> Chart:
+def _eps_chart(groups: Sequence[Group], attack: str, measure: str, series: list[Series]) -> Chart:
     env = groups[0].env
     under = "each agent's worst attack at that radius" if attack == "worst" else attack_label(attack)
-    about = f"{env}: return under {under} against eps ({norm}); median over seeds, 95 % intervals. Dashed: the paper's."
+    about = f"{env}: return under {under} against eps ({measure}); median over seeds, 95 % intervals."
+    about += " Dashed: the paper's." if any(s.published for s in series) else ""
     title = f"Return against eps: {attack_label(attack)}"
-    name = f"eps-{env}-{attack}-{norm}".replace(":", "-")
+    name = re.sub(r"[^\w-]+", "-", f"eps-{env}-{attack}-{measure}")
     return Chart(name, title, about, "eps", "return", "lines", series, audit_commands(groups))
 
 

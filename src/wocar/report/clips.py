@@ -92,7 +92,7 @@ def pixels(clean: np.ndarray, shown: np.ndarray, eps: float, lines: Sequence[str
     return np.asarray(canvas)
 
 
-def beside(frame: np.ndarray, panel: np.ndarray) -> np.ndarray:
+def side_by_side(frame: np.ndarray, panel: np.ndarray) -> np.ndarray:
     return np.concatenate([frame, panel], axis=1)
 
 

@@ -13,9 +13,10 @@ from wocar.evaluation.seed_statistics import (
     performance_profile,
     probability_of_improvement,
 )
-from wocar.report.groups import Group, Radius, audit_commands, environments
+from wocar.report.groups import Group, audit_commands, environments
 from wocar.report.labels import radius_text
 from wocar.report.model import Chart, Series, Table, TableCell
+from wocar.report.radius import Radius
 
 Radii = dict[str, Radius | None]
 """Task to the radius at which its agents are compared."""

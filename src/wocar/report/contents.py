@@ -11,8 +11,9 @@ from wocar.report.clips import Clip, read_clip
 from wocar.report.comparisons import improvement_table, profile_chart, statistics_table
 from wocar.report.efficiency import efficiency_table
 from wocar.report.estimates import estimates_chart, estimates_table
-from wocar.report.groups import Group, Radius, environments, grouped, method_label
+from wocar.report.groups import Group, environments, grouped, method_label
 from wocar.report.model import Chart, PaperNumber, Table
+from wocar.report.radius import Radius
 from wocar.report.sources import ReproducePlan, Sources
 from wocar.report.svg import COLOURS
 from wocar.report.tables import main_radius, median_agents_table, results_table, runs_table

@@ -21,13 +21,13 @@ def efficiency_table(groups: Sequence[Group], published: Sequence[PaperNumber]) 
         hours = float(np.median([run.hours for run in runs if run.hours]))
         steps = float(np.median([run.data["config"].get("steps", 0) for run in runs]))
         paper = {p.attack: p.mean for p in published if (p.label, p.task, p.method) == (LABEL, g.task, g.method)}
-        beside = {name: f"{paper[name]:g}" if name in paper and not g.variant else "" for name in ("hours", "steps")}
+        printed = {name: f"{paper[name]:g}" if name in paper and not g.variant else "" for name in ("hours", "steps")}
         rate = steps / hours / 3600
         rows.append(
             [
                 TableCell(f"{g.label}, {g.env}"),
-                TableCell(f"{hours:.2f}", hours, published=beside["hours"]),
-                TableCell(f"{steps / 1e6:.3g}", steps / 1e6, published=beside["steps"]),
+                TableCell(f"{hours:.2f}", hours, published=printed["hours"]),
+                TableCell(f"{steps / 1e6:.3g}", steps / 1e6, published=printed["steps"]),
                 TableCell(number(rate), rate),
                 TableCell(str(len(runs)), len(runs)),
             ]

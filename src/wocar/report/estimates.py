@@ -1,10 +1,12 @@
 """Table and chart of estimated worst-attack values against measured attacks."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from wocar.report.groups import Group, Member, Radius
-from wocar.report.labels import eps_text, number
+from wocar.report.groups import Group, Member
+from wocar.report.labels import number, radius_text
 from wocar.report.model import Chart, Series, Table, TableCell
+from wocar.report.radius import Radius, radius_of
 
 
 def estimates_table(groups: Sequence[Group]) -> Table:
@@ -22,19 +24,27 @@ def estimates_table(groups: Sequence[Group]) -> Table:
     return Table("estimates", "Estimates against attacks", about, headings, rows, _estimate_commands(groups))
 
 
-def estimate_points(member: Member) -> list[tuple[float, float, float, float | None]]:
-    """(eps, estimate, relaxed attack, worst attack of the audit) for each radius."""
-    points = []
+class EstimatePoint(NamedTuple):
+    radius: Radius
+    value: float
+    """The estimated worst-attack value."""
+    relaxed: float
+    """Return under the attack that follows the critic in the relaxed game."""
+    worst: float | None
+    """Discounted return under the worst attack of the audit, where there is one."""
+
+
+def estimate_points(member: Member) -> list[EstimatePoint]:
+    """One for each radius; those of `wocar estimate` before the one that a training ends with."""
+    found: dict[Radius, tuple[float, float]] = {}
     for estimated in member.estimates:
         for row in estimated.data["radii"]:
             if row["eps"] > 0:
-                points.append((Radius.of(estimated.data, row["eps"]), row["value"], row["start"]["achieved"]))
+                found[radius_of(estimated.data, row["eps"])] = row["value"], row["start"]["achieved"]
     calibrations = [m.calibration for m in (member.run, *member.audits) if m is not None and m.calibration]
-    known = {radius for radius, _, _ in points}
     for c in calibrations[:1]:
-        if "eps" in c and (radius := Radius.of(c, c["eps"])) not in known:
-            points.append((radius, c["start_estimate"], c["start_achieved"]))
-    return [(radius.eps, *values, _worst_discounted(member, radius)) for radius, *values in points]
+        found.setdefault(radius_of(c, c.get("eps", 0.0)), (c["start_estimate"], c["start_achieved"]))
+    return [EstimatePoint(radius, *values, _worst_discounted(member, radius)) for radius, values in found.items()]
 
 
 def _worst_discounted(member: Member, radius: Radius) -> float | None:
@@ -44,12 +54,15 @@ def _worst_discounted(member: Member, radius: Radius) -> float | None:
 
 
 def _estimate_rows(member: Member) -> list[list[TableCell]]:
-    natural = member.rows(None).get("none", {}).get("mean_discounted")
+    unattacked = member.rows(None).get("none")
+    natural = unattacked.get("mean_discounted") if unattacked else None
     rows = []
-    for eps, value, relaxed, worst in estimate_points(member):
-        holds = "" if worst is None else "yes" if value <= worst else "no"
-        numbers = [TableCell("" if x is None else number(x), x) for x in (value, relaxed, worst, natural)]
-        rows.append([TableCell(eps_text(eps), eps), *numbers, TableCell(holds)])
+    for point in estimate_points(member):
+        holds = "" if point.worst is None else "yes" if point.value <= point.worst else "no"
+        values = (point.value, point.relaxed, point.worst, natural)
+        numbers = [TableCell("" if x is None else number(x), x) for x in values]
+        eps = TableCell(radius_text(point.radius).removeprefix("eps "), point.radius.eps)
+        rows.append([eps, *numbers, TableCell(holds)])
     return rows
 
 
@@ -57,18 +70,20 @@ def estimates_chart(groups: Sequence[Group]) -> Chart:
     """Of one task, one point for each agent and radius: the estimate against the worst attack of the audit."""
     series = []
     for g in groups:
-        rows = [(m.seed, *point) for m in g.members for point in estimate_points(m) if point[3] is not None]
-        names = [f"{g.label}, seed {seed}, eps {eps_text(eps)}" for seed, eps, *_ in rows]
-        if rows:
-            series.append(Series(g.label, [float(row[4] or 0) for row in rows], [row[2] for row in rows], names=names))
+        points = [(m.seed, point) for m in g.members for point in estimate_points(m)]
+        names = [f"{g.label}, seed {seed}, {radius_text(p.radius)}" for seed, p in points if p.worst is not None]
+        x = [p.worst for _, p in points if p.worst is not None]
+        y = [p.value for _, p in points if p.worst is not None]
+        if x:
+            series.append(Series(g.label, x, y, names=names))
     about = (
         "Each point is an agent at a radius: across, the discounted return under the worst attack of its audit; up, "
         "the worst-attack value estimated without an attacker. Below the diagonal the estimate is on the safe side."
     )
-    x, y = "worst attack, discounted return", "estimated worst value"
+    axes = ("worst attack, discounted return", "estimated worst value")
     env = groups[0].env
     title = f"Estimates against attacks, {env}"
-    return Chart(f"estimates-{env}", title, about, x, y, "points", series, _estimate_commands(groups), diagonal=True)
+    return Chart(f"estimates-{env}", title, about, *axes, "points", series, _estimate_commands(groups), diagonal=True)
 
 
 def _estimate_commands(groups: Sequence[Group]) -> list[str]:

@@ -6,33 +6,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from wocar.agent import load_agent
-from wocar.methods.registry import METHODS
+from wocar.evaluation.audit_result import AuditRow
+from wocar.methods.registry import known_method
+from wocar.report.radius import Radius, radius_of
 from wocar.report.sources import AuditFile, EstimateFile, ResultFile, Run, Sources, read_run
 from wocar.types import UserError
 
-AuditRow = dict[str, Any]
-"""A row of an audit, as explained in docs/audit.md."""
 OWN = {"seed", "out", "threads", "checkpoint_every", "keep_checkpoints", "resume", "kind", "method", "env", "victim"}
 """Settings that do not make another variant of a method."""
 SEED = re.compile(r"[-_]?(seed|s)[-_]?\d+$")
-
-
-class Radius(NamedTuple):
-    norm: str
-    """And how it is measured, where that is not in normalised units alike in every dimension."""
-    eps: float
-
-    @classmethod
-    def of(cls, result: dict[str, Any], eps: float) -> "Radius":
-        """That of a row of an audit, an estimate or a calibration."""
-        threat = result.get("threat") or {}
-        words = [threat.get("norm", result.get("norm", "linf"))]
-        words += ["raw"] if threat.get("units") == "raw" else []
-        words += ["by-dimension"] if threat.get("radii") else []
-        return cls("-".join(words), eps)
 
 
 @dataclass
@@ -75,15 +60,15 @@ class Member:
         for audit in self.audits:
             for point in audit.data.get("curve", [audit.data]):
                 for attack, row in point["attacks"].items():
-                    here = row["eps"] == 0 or Radius.of(audit.data, row["eps"]) == radius
+                    here = row["eps"] == 0 or radius_of(audit.data, row["eps"]) == radius
                     if here and row["episodes"] >= found.get(attack, row)["episodes"]:
                         found[attack] = row
         return found
 
     def radii(self) -> list[Radius]:
         points = [(a, point) for a in self.audits for point in a.data.get("curve", [a.data])]
-        found = [Radius.of(a.data, row["eps"]) for a, point in points for row in point["attacks"].values()]
-        return list(dict.fromkeys(radius for radius in found if radius.eps > 0))
+        rows = [(a, row["eps"]) for a, point in points for row in point["attacks"].values()]
+        return list(dict.fromkeys(radius_of(a.data, eps) for a, eps in rows if eps > 0))
 
     def worst(self, radius: Radius | None) -> tuple[str, AuditRow] | None:
         """The attack with the lowest mean on the selection episodes, and its row on fresh episodes."""
@@ -123,7 +108,8 @@ class Group:
 
 def method_label(method: str, variant: str = "") -> str:
     """The method's own label; agents from elsewhere keep the name they came with."""
-    label = METHODS[method].label if method in METHODS else method
+    known = known_method(method)
+    label = known.label if known else method
     return f"{label}, {variant}" if variant else label
 
 
@@ -265,7 +251,8 @@ def _round(steps: int) -> str:
 
 def _rank(method: str) -> int:
     """Vanilla methods first, WocaR last, as in the paper's tables."""
-    return METHODS[method].rank if method in METHODS else 0
+    known = known_method(method)
+    return known.rank if known else 0
 
 
 def environments(groups: Iterable[Group]) -> list[str]:

@@ -1,8 +1,9 @@
 """Labels: names and numbers as the page writes them."""
 
 import math
+import re
 
-from wocar.report.groups import Radius
+from wocar.report.radius import Radius
 
 ATTACK_LABELS = {"none": "no attack", "maxdiff": "MaxDiff", "robust-sarsa": "Robust Sarsa", "sa-rl": "SA-RL"}
 ATTACK_LABELS |= {"pa-ad": "PA-AD", "minbest": "MinBest", "worst": "worst", "rs-mad": "RS + MaxDiff"}
@@ -21,7 +22,7 @@ def eps_text(eps: float) -> str:
 def radius_text(radius: Radius | None) -> str:
     if radius is None:
         return "no attack"
-    return f"eps {eps_text(radius.eps)}{'' if radius.norm == 'linf' else f' ({radius.norm})'}"
+    return f"eps {eps_text(radius.eps)}{'' if radius.as_in_paper else f' ({radius.measure})'}"
 
 
 def number(value: float) -> str:
@@ -37,8 +38,7 @@ def plus_minus(mean: float, std: float) -> str:
 
 def slug(radius: Radius | None) -> str:
     """For file names."""
-    return (
-        "natural"
-        if radius is None
-        else f"eps{radius.eps:g}".replace(".", "_") + ("" if radius.norm == "linf" else radius.norm)
-    )
+    if radius is None:
+        return "natural"
+    text = f"eps{radius.eps:g}" + ("" if radius.as_in_paper else f"{radius.measure}")
+    return re.sub(r"[^\w-]+", "_", text)

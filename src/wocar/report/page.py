@@ -45,7 +45,7 @@ def page(contents: Contents, title: str, command: str) -> str:
 <header>
 <h1>{escape(title)}</h1>
 <p class="soft">{counts}. Returns are raw, victims deterministic, evaluation seeds differ from training seeds.
-<code>eps</code> is a radius around the observation after the agent's normaliser.</p>
+<code>eps</code> is a radius around the observation after the agent's normaliser, unless raw units are named.</p>
 <nav aria-label="Sections"><ul>{menu}</ul></nav>
 </header>
 <main id="main">

@@ -4,10 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
 import numpy as np
 
 from wocar.report.axes import intervals
@@ -25,6 +21,11 @@ FIXED: Any = {"svg.hashsalt": "wocar", "font.size": 9, "axes.spines.top": False,
 
 def save_chart(chart: Chart, styles: dict[str, int], folder: Path) -> list[Path]:
     """Write the chart in each format, under its name."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
     with plt.rc_context(FIXED):
         figure, axes = plt.subplots(figsize=(5.2, 3.4), constrained_layout=True)
         draw = {"lines": _line, "points": _points, "bars": _bars}[chart.kind]

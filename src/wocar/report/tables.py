@@ -4,13 +4,15 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from wocar.evaluation.seed_statistics import Estimate, estimate, median, median_agent
-from wocar.report.groups import AuditRow, Group, Radius, audit_commands
+from wocar.report.groups import Group, audit_commands
 from wocar.report.labels import attack_label, number, plus_minus, radius_text, slug
 from wocar.report.model import PaperNumber, Table, TableCell
+from wocar.report.radius import Radius
 from wocar.report.sources import Run
 
 
@@ -24,7 +26,8 @@ def main_radius(groups: Sequence[Group], published: Sequence[PaperNumber]) -> li
     """Radii of the audits of one task, the main one first: the paper's, else the most common."""
     counts = Counter(radius for g in groups for m in g.members for radius in m.radii())
     paper = {p.eps for p in published if p.label.startswith("tab:") and p.task == groups[0].task}
-    return sorted(counts, key=lambda r: (not any(math.isclose(r.eps, e, rel_tol=1e-3) for e in paper), -counts[r]))
+    main = {r for r in counts if r.as_in_paper and any(math.isclose(r.eps, e, rel_tol=1e-3) for e in paper)}
+    return sorted(counts, key=lambda r: (r not in main, -counts[r]))
 
 
 def results_table(
@@ -51,10 +54,10 @@ def results_table(
         rows.append([TableCell(group.label), *cells.values(), worst, share, TableCell(str(n), n)])
     for row in missing:
         absent = Group(row["env"], row["method"], row["variant"], [])
-        beside = [
+        paper = [
             TableCell("", None, "", paper_text(absent, attack, radius, published)) for attack in (*attacks, "worst")
         ]
-        rows.append([TableCell(absent.label), *beside, TableCell(""), TableCell("none", 0, row["why"])])
+        rows.append([TableCell(absent.label), *paper, TableCell(""), TableCell("none", 0, row["why"])])
     about = (
         f"Mean return of {_episodes(groups, radius)}, median over seeds; below it a 95 % interval, by bootstrap over "
         "seeds, or over episodes of a single seed. The lowest return of a row is marked. Worst: each agent under the "
@@ -103,7 +106,7 @@ def paper_numbers(
             continue
         same = (p.task, p.method, p.variant) == (task, method, variant)
         near = p.eps == 0 or (
-            radius is not None and radius.norm == "linf" and math.isclose(p.eps, radius.eps, rel_tol=1e-3)
+            radius is not None and radius.as_in_paper and math.isclose(p.eps, radius.eps, rel_tol=1e-3)
         )
         if same and near:
             found.setdefault(p.attack, p)
@@ -132,9 +135,9 @@ def median_agents_table(groups: Sequence[Group], radius: Radius | None, publishe
         for attack in attacks:
             row = found.get(attack)
             text = plus_minus(row["mean"], row["std"]) if row else ""
-            beside = paper_text(group, attack, radius, published)
+            paper = paper_text(group, attack, radius, published)
             cells.append(
-                TableCell(text, row["mean"] if row else None, "", beside, bool(row and worst and attack == worst[0]))
+                TableCell(text, row["mean"] if row else None, "", paper, bool(row and worst and attack == worst[0]))
             )
         seed = "" if chosen.seed is None else str(chosen.seed)
         rows.append(
@@ -174,7 +177,7 @@ def _run_row(
     steps: str,
     run: Run | None,
     command: str,
-    data: AuditRow,
+    data: dict[str, Any],
     setups: dict[str, str],
 ) -> list[TableCell]:
     """`setups` collects versions and machines under the letters A, B, ..."""

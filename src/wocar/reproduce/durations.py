@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 
 from wocar.methods.method import Method
-from wocar.methods.registry import METHODS
+from wocar.methods.registry import known_method
 from wocar.methods.tasks import kind_of, task_of
 
 STARTING = 12.0
 """Seconds until a command does its work: imports and compilation."""
-RATES = {"ppo": 4500.0, "recurrent-ppo": 1500.0, "a2c": 3500.0, "dqn": 250.0}
+RATES = {"ppo": 4500.0, "recurrent-ppo": 1500.0, "a2c": 3500.0, "dqn": 250.0, "sac": 120.0}
 """Steps a second of an algorithm alone, on vectors; where it is for images mostly, on these."""
 FOR_IMAGES = {"dqn"}
 TASKS = {"Walker2d": 1.3, "HalfCheetah": 1.2, "Ant": 3.0, "GoHome": 0.5, "GoHomeDiscrete": 0.5, "GoHomeGrid": 0.5}
@@ -30,8 +30,8 @@ def audit_seconds(grids: Mapping[str, int], budget: int, episodes: int, radii: i
     for name, settings in grids.items():
         each = ATTACK_SECONDS.get(name, 0.25) * _slower(env)
         seconds += radii * each * (settings * min(25, episodes) + episodes)
-        if name in METHODS:  # a learned attacker
-            seconds += radii * settings * (train_seconds(METHODS[name], env, budget) - STARTING)
+        if learned := known_method(name):
+            seconds += radii * settings * (train_seconds(learned, env, budget) - STARTING)
     return seconds
 
 

@@ -1,4 +1,4 @@
-"""Tasks in processes of this machine."""
+"""Executor: tasks in processes of this machine."""
 
 import json
 import os
@@ -12,11 +12,11 @@ from wocar.reproduce.scheduler import TaskOutcome
 from wocar.reproduce.tasks import Task, TaskFolder
 
 CACHE = ".cache/jax"
-"""Below the folder of all plans: what one process has compiled the next need not."""
+"""Compiled programs, shared by all processes; below the folder of all plans."""
 
 
 def task_environment(root: Path) -> dict[str, str]:
-    """One core for each task: processes share a machine better than threads do."""
+    """Environment variables of a task's process: one core each, since processes share a machine better than threads."""
     usual = {
         "JAX_COMPILATION_CACHE_DIR": str((root / CACHE).resolve()),
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.3",
@@ -27,7 +27,7 @@ def task_environment(root: Path) -> dict[str, str]:
 
 
 class TaskProcess:
-    """A process that is handed one task after another."""
+    """A process that runs one task after another."""
 
     def __init__(self, root: Path, program: str) -> None:
         self.process = subprocess.Popen(
@@ -48,11 +48,11 @@ class TaskProcess:
         try:
             self.process.stdin.write(f"{task.folder}\n")
             self.process.stdin.flush()
-        except OSError:  # it has died: reading tells
+        except OSError:  # it has died: `answer` finds out
             pass
 
     def answer(self, root: Path) -> TaskOutcome:
-        """Of a worker that has something to say."""
+        """The outcome of the task, once the process has written it or died."""
         assert self.process.stdout is not None and self.task is not None
         task, line = self.task, self.process.stdout.readline()
         self.task = None
@@ -70,7 +70,7 @@ class TaskProcess:
         return self.process.poll() is None
 
     def stop(self) -> None:
-        """Let it go; one that is at a task is ended."""
+        """End the process, also in the middle of a task."""
         if self.task is not None:
             self.process.terminate()
         for pipe in (self.process.stdin, self.process.stdout):

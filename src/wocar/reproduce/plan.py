@@ -1,4 +1,4 @@
-"""Plans: the trainings, audits and estimates behind a table or figure, and which of its rows each stands for."""
+"""Plans: the trainings, audits and estimates of a table or figure, and the rows they belong to."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ import jax
 from wocar.envs import env_spec
 from wocar.files import write_json
 from wocar.methods.presets import default_config, make_algorithm
-from wocar.methods.registry import find_method
+from wocar.methods.registry import find_method, known_method
 from wocar.methods.tasks import table_radii
 from wocar.reproduce.commands import AuditSettings, AuditTask, EstimateTask, RecordTask, TrainTask
 from wocar.reproduce.scales import Scale, discrete, game
@@ -25,7 +25,7 @@ T = TypeVar("T", bound=Task)
 
 @dataclass(frozen=True)
 class TableRow:
-    """What one training stands for in a table: a method, perhaps changed, on a task."""
+    """The row of a table that a training belongs to: a method, perhaps with other settings, on a task."""
 
     method: str
     env: str
@@ -35,7 +35,7 @@ class TableRow:
 
 @dataclass(frozen=True)
 class Missing:
-    """A row that cannot be made, and why."""
+    """A row that cannot be produced, and why."""
 
     row: TableRow
     why: str
@@ -43,18 +43,18 @@ class Missing:
 
 @dataclass
 class Plan:
-    """Tasks in an order in which each stands after those it needs."""
+    """Tasks, each after those it needs."""
 
     target: str
     scale: Scale
     labels: tuple[str, ...]
-    """Of the paper's tables and figures that are shown beside."""
+    """Of the paper's tables and figures whose numbers are shown beside ours."""
     envs: tuple[str, ...] | None = None
     methods: tuple[str, ...] | None = None
     seeds: int | None = None
     tasks: list[Task] = field(default_factory=list)
     rows: dict[str, TableRow] = field(default_factory=dict)
-    """Key of a training to what it stands for here."""
+    """Key of a training to its row."""
     missing: list[Missing] = field(default_factory=list)
 
     @property
@@ -78,7 +78,7 @@ class Plan:
         method: str | None = None,
         steps: int | None = None,
     ) -> list[TrainTask]:
-        """A training for each seed; `method` trains it where that is not the row's own. None where it is missing."""
+        """A training for each seed, by `method` where that is not the row's own; empty where the row is missing."""
         if not self.wanted(row):
             return []
         name = method or self.scale.trained_by(row.method)
@@ -113,7 +113,7 @@ class Plan:
         return self.add(task)
 
     def audit(self, run: TrainTask, how: AuditSettings, radii: Iterable[float], checkpoint: str = "") -> AuditTask:
-        """Of a training's agent, or as it was at a checkpoint."""
+        """An audit of a training's agent, or of a checkpoint."""
         return self.add(AuditTask(run, how, tuple(radii), self.scale.episodes, checkpoint))
 
     def estimate(self, run: TrainTask, checkpoint: str) -> EstimateTask:
@@ -131,7 +131,7 @@ class Plan:
         return [f"{min(end, config.iterations):07d}" for end in ends]
 
     def write(self, root: Path, command: str) -> Path:
-        """What `wocar report` reads: the plan's rows and where its results lie."""
+        """Write what `wocar report` reads: the plan's rows and the folders of its results."""
         folder = root / self.name
         folder.mkdir(parents=True, exist_ok=True)
         names = [
@@ -153,9 +153,7 @@ class Plan:
 @cache
 def lacking(method: str, env: str) -> str:
     """Why a method cannot be trained on a task; empty where it can."""
-    try:
-        find_method(method)
-    except UserError:
+    if known_method(method) is None:
         return "not available yet"
     if not game(env):
         return ""

@@ -1,7 +1,7 @@
-"""Tasks on a Ray cluster. Nodes share no files: what a task needs travels to it, what it makes travels back.
+"""Executor: tasks on a Ray cluster. Nodes share no files: a task's inputs are sent to it, its results are sent back.
 
-Every node has this package installed. A task that is lost with its node is started again on another; one that comes
-back to a node goes on from what lies in its temporary folder there.
+Every node has this package installed. A task that is lost with its node is started again on another; one that is
+started again on the same node continues from its temporary folder there.
 """
 
 import io
@@ -22,11 +22,11 @@ from wocar.reproduce.tasks import Task, TaskFolder
 from wocar.types import UserError
 
 RETRIES = 3
-"""Of a task whose worker or node is lost."""
+"""Of a task whose process or node is lost."""
 NOT_SENT = {".claim", ".lock", "tensorboard", "parts"}
-"""What a folder holds that no other task reads."""
+"""Parts of a task's folder that no other task reads."""
 AHEAD = 2
-"""Tasks handed over for each core of the cluster, so that none waits for the next."""
+"""Tasks submitted for each core of the cluster, so that none is idle."""
 
 RunTask = Callable[[TaskFolder], dict[str, Any]]
 
@@ -97,7 +97,7 @@ class RayExecutor:
 def remote_task(
     run: RunTask, folder: str, key: str, version: str, archives: Sequence[bytes]
 ) -> tuple[dict[str, Any], bytes]:
-    """On a node: the task in a folder of its own, which is kept until the task is done."""
+    """Run a task on a node, in a temporary folder that is kept until the task is done."""
     if version != __version__:
         raise UserError(f"this node has wocar {__version__}, the plan {version}")
     base = Path(tempfile.gettempdir()) / f"wocar-ray-{os.getuid()}"
@@ -125,7 +125,7 @@ def pack(root: Path, folder: str, without: set[str]) -> bytes:
 
 
 def unpack(path: Path, files: bytes) -> None:
-    """Let a task's folder hold these files; each thing in it appears whole."""
+    """Replace the contents of a task's folder by an archive's; each entry appears at once."""
     incoming = path / ".incoming"
     shutil.rmtree(incoming, ignore_errors=True)
     incoming.mkdir(parents=True)

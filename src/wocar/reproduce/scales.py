@@ -10,9 +10,9 @@ from wocar.reproduce.paper_numbers import EFFICIENCY
 HOPPER, WALKER, CHEETAH, ANT = "Hopper-v4", "Walker2d-v4", "HalfCheetah-v4", "Ant-v4"
 MUJOCO = (HOPPER, WALKER, CHEETAH, ANT)
 ATARI = ("Pong-v5", "Freeway-v5", "BankHeist-v5", "RoadRunner-v5")
-"""As the paper's DQN sees them: one frame at a time."""
+"""As in the paper's DQN experiments: one frame, no stack."""
 STAND_IN = "GoHomeDiscrete-v0"
-"""Where a test would need an Atari game."""
+"""Replaces Atari games in tests."""
 FEW = ("ppo", "sa-ppo", "atla-ppo", "wocar-ppo", "a2c", "wocar-a2c", "dqn", "wocar-dqn")
 MUJOCO_ATTACKS = ("none", "random", "maxdiff", "robust-sarsa", "sa-rl", "pa-ad")
 ATARI_ATTACKS = ("none", "pgd-10", "minbest", "pa-ad")
@@ -23,7 +23,7 @@ class Scale:
     name: str
     about: str
     mujoco: tuple[str, ...]
-    """Tasks that are run of those that the paper shows."""
+    """Tasks that are run, of those in the paper."""
     atari: tuple[str, ...]
     a2c: str
     """The game of the A2C table."""
@@ -38,10 +38,10 @@ class Scale:
     steps: float
     """Share of the paper's steps where at most 1, else steps."""
     most_steps: int | None
-    """Of an agent's own; those of its adversary come on top."""
+    """Limit of an agent's own steps; those of its adversary come on top."""
     atari_steps: int
     checkpoints: int
-    """At which agents are looked at during training."""
+    """Number of checkpoints that are evaluated during training."""
     episodes: int
     audit: AuditSettings
     """How the agents of a table are attacked."""
@@ -52,11 +52,11 @@ class Scale:
     """How they are attacked at each checkpoint."""
     estimate: EstimateSettings
     kappas: tuple[float, ...]
-    """Weights of the worst-attack value beside the usual one."""
+    """Weights of the worst-attack value, beside the preset's."""
     radii: int
-    """How many of the paper's radii."""
+    """How many of the paper's radii are used."""
     tasks_each: int
-    """Tasks that one process takes."""
+    """Tasks that one process runs before a new one replaces it."""
 
     def trained_by(self, row: str) -> str:
         """The method that trains the agents of a row."""
@@ -82,7 +82,7 @@ class Scale:
 
 
 def game(env: str) -> bool:
-    """Whether it is one of Atari's."""
+    """Whether it is an Atari game."""
     return kind_of(env) == "game"
 
 

@@ -1,4 +1,4 @@
-"""A plan carried out: tasks are started when what they need is there, failures retried, the rest completed."""
+"""Scheduler: starts the tasks of a plan when those they need are done, retries failures, completes the rest."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -11,13 +11,13 @@ from wocar.reproduce.tasks import Task, TaskFolder
 TRIES = 2
 """A task that fails is tried once more."""
 LOOK_AGAIN = 1.0
-"""Seconds after which a task that another process has is asked for again."""
+"""Seconds after which a task that another process works on is tried again."""
 
 
 class TaskOutcome(NamedTuple):
     task: Task
     kind: str
-    """done, failed, or busy: another process is at it."""
+    """done, failed, or busy: another process works on it."""
     why: str = ""
     seconds: float = 0.0
 
@@ -40,18 +40,18 @@ class Executor(Protocol):
 
 
 class PlanObserver:
-    """What a plan tells while it runs. This one does not listen."""
+    """Receives the progress of a plan. This one ignores it."""
 
     def found(self, done: int, total: int) -> None:
-        """So many of the tasks were there already."""
+        """So many of the tasks were done before."""
 
     def started(self, task: Task) -> None: ...
 
     def ended(self, outcome: TaskOutcome, again: bool) -> None:
-        """A task is done, or has failed and is tried again or not."""
+        """A task is done, or has failed; `again`: it will be retried."""
 
     def left_out(self, task: Task, because: Task) -> None:
-        """A task cannot be done, because one it needs has failed."""
+        """A task is skipped, because one it needs has failed."""
 
 
 @dataclass
@@ -61,10 +61,10 @@ class Result:
     """Title of a task to why it failed."""
     left_out: list[str] = field(default_factory=list)
     run: int = 0
-    """Tasks that were run, not found."""
+    """Tasks that were run now."""
     seconds: float = 0.0
     waited: float = 0.0
-    """Of these, while tasks ran."""
+    """Seconds of these spent waiting for tasks."""
 
     @property
     def overhead(self) -> float:
@@ -73,7 +73,7 @@ class Result:
 
 
 def carry_out(tasks: Sequence[Task], root: Path, executor: Executor, watch: PlanObserver | None = None) -> Result:
-    """Run what is not yet there. Tasks must stand after those they need."""
+    """Run the tasks that are not done yet. Each must come after those it needs."""
     try:
         return _Run(tasks, root, executor, watch or PlanObserver()).result()
     finally:
@@ -117,7 +117,7 @@ class _Run:
             self.waiting.remove(task)
 
     def _start(self) -> None:
-        """Hand out tasks that can begin, in the plan's order; forget those that never can."""
+        """Start tasks whose needs are done, in the plan's order; drop those whose needs have failed."""
         now = time.monotonic()
         for task in list(self.waiting):
             lost = next((need for need in task.needs if need.key in self.broken), None)

@@ -20,7 +20,7 @@ class Target(NamedTuple):
     about: str
     build: PlanBuilder
     labels: tuple[str, ...]
-    """Of the paper's tables and figures that are shown beside."""
+    """Of the paper's tables and figures whose numbers are shown beside ours."""
 
 
 TARGETS: dict[str, Target] = {}

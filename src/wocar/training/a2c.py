@@ -10,7 +10,8 @@ import optax
 
 from wocar.config_base import COUNT, NOT_NEGATIVE, POSITIVE, SHARE, AlgorithmConfig
 from wocar.mechanisms.objective import Info, PolicyLoss, PolicyObjective, Vanilla, standardise
-from wocar.training.learner import Learner, Networks, apply_gradient, create_learner, make_batch
+from wocar.training.learner import Learner, apply_gradient, create_learner, make_batch
+from wocar.training.networks import Networks
 from wocar.types import Array, Batch, EnvSpec, Policy, Transitions
 
 
@@ -57,14 +58,15 @@ class A2C:
         self.update = eqx.filter_jit(self._update, donate="all-except-first")
 
     def init(self, spec: EnvSpec, key: jax.Array) -> Learner:
-        return create_learner(spec, key, self.networks, self.objective, self._rmsprop, self.config.hidden)
+        return create_learner(spec, key, self.networks, self.objective, self._rmsprop)
 
     def _update(
         self, learner: Learner, rollout: Transitions, key: jax.Array, progress: jax.Array
     ) -> tuple[Learner, Info]:
         cfg = self.config
         lr = 1.0 - progress if cfg.anneal_lr else jnp.ones(())
-        batch = make_batch(rollout, self.networks.run(learner, rollout), cfg.gamma, cfg.gae_lambda)
+        outputs = self.networks.run(learner.policy, learner.value, learner.memory, rollout)
+        batch = make_batch(rollout, outputs, cfg.gamma, cfg.gae_lambda)
         evaluate_key, policy_key = jax.random.split(key)
         extra, notes, found = self.objective.evaluate(learner.extra, learner.policy, batch, cfg, evaluate_key, progress)
 

@@ -16,6 +16,7 @@ from wocar.mechanisms.objective import BaseLoss, Info, Vanilla
 from wocar.mechanisms.q_objective import ActionValues, QBatch, QNet, QObjective
 from wocar.networks import SMALL_CNN, DiscreteCritic, GreedyPolicy, cnn, linear, mlp, uniform_weights
 from wocar.training.learner import apply_gradient
+from wocar.training.replay_buffer import check_replay
 from wocar.types import Array, EnvSpec, UserError
 
 
@@ -41,26 +42,26 @@ class DQNConfig(AlgorithmConfig, kind="dqn"):
     exploration_initial_eps: float = 1.0
     exploration_final_eps: float = 0.05
     exploration_end_eps: float | None = None
-    """Share of random actions when training ends, in a line from exploration_final_eps; none: that one stays."""
+    """Share of random actions at the end of training, linear from exploration_final_eps; none: it stays constant."""
     exploration_hold: int = 1
-    """Steps that a random action lasts at most: more than one where aimless steps lead nowhere."""
+    """Longest repetition of a random action; more than one where single random steps do not reach new states."""
     target_update_interval: int = 200
     """Gradient steps between updates of the target network."""
     tau: float = 1.0
-    """How far the target moves then: 1 copies; with an interval of 1, a small one follows softly."""
+    """Step of the target towards the online network: 1 copies it; use a small one with an interval of 1."""
     max_grad_norm: float = 10.0
     loss: Literal["huber", "squared"] = "huber"
     """Of an error: linear beyond 1, for rewards cut to signs; or the paper's square, for returns of any size."""
     double: bool = True
-    """The online network chooses the next action, the target says what it is worth."""
+    """Double DQN: the online network chooses the next action, the target evaluates it."""
     dueling: bool = False
-    """A value and the actions' leads over their mean as heads of one network."""
+    """Dueling heads: a state value and the actions' advantages."""
     n_step: int = 1
-    """Rewards in a target before it relies on the next value; not in the worst critic's: attacks come at every step."""
+    """Rewards in a target before the next value; always one in the worst critic's, since attacks come at every step."""
     per_alpha: float = 0.0
-    """Prioritised replay: how strongly large errors are preferred; 0: not at all."""
+    """Prioritised replay: exponent of the errors; 0: uniform sampling."""
     per_beta: float = 0.4
-    """How much of that preference the loss's weights take back at first; at the end all."""
+    """Initial exponent of the importance-sampling weights; it grows to 1."""
     network: Literal["nature", "small"] = "nature"
     """For pixels: the network of the Nature paper, or the smaller one of the first DQN paper."""
     hidden: tuple[int, ...] = (64, 64)
@@ -82,11 +83,7 @@ class DQNConfig(AlgorithmConfig, kind="dqn"):
         return DQN(self, Vanilla() if objective is None else objective)
 
     def check(self, run: Any) -> None:
-        if run.batch_steps % self.train_freq:
-            raise UserError(f"--train-freq must divide n_envs * n_steps = {run.batch_steps}, not be {self.train_freq}")
-        least = self.n_envs * (self.n_step + 10)
-        if self.buffer_size < least:
-            raise UserError(f"--buffer-size must be at least {least} here, not {self.buffer_size}")
+        check_replay(self, run)
 
     @property
     def updates(self) -> int:
@@ -115,7 +112,7 @@ class DQN:
         self.updates = _spending_the_first(self._updates)
 
     def init(self, spec: EnvSpec, key: jax.Array, network: eqx.nn.Sequential | None = None) -> DQNLearner:
-        """All networks start alike, from `network` or from weights of their own."""
+        """All networks start equal, from `network` or from fresh weights."""
         if not spec.actions.discrete:
             raise UserError(f"DQN chooses among discrete actions; those of {spec.id} are continuous")
         network = network or create_network(spec, key, self.config)
@@ -249,6 +246,6 @@ def _copy(x: Any) -> Any:
 
 
 def _spending_the_first(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Jitted; the first argument's memory becomes the result's."""
+    """Jitted; the first argument's buffers are donated."""
     jitted = eqx.filter_jit(lambda rest, first: function(first, *rest), donate="all-except-first")
     return lambda first, *rest: jitted(rest, first)

@@ -1,4 +1,4 @@
-"""Random actions between the greedy ones."""
+"""Exploration: random actions between greedy ones."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from wocar.training.dqn import DQNConfig
 
 
 def random_share(cfg: DQNConfig, progress: float) -> float:
-    """Share of random actions after so much of training: two lines that meet at `exploration_fraction`."""
+    """Share of random actions at this progress: two lines that meet at `exploration_fraction`."""
     final = cfg.exploration_final_eps
     end = final if cfg.exploration_end_eps is None else cfg.exploration_end_eps
     return float(np.interp(progress, (0.0, cfg.exploration_fraction, 1.0), (cfg.exploration_initial_eps, final, end)))

@@ -1,6 +1,5 @@
 """What PPO and A2C train, the batches they learn from, and the steps they take."""
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 import equinox as eqx
@@ -10,9 +9,10 @@ import numpy as np
 import optax
 
 from wocar.mechanisms.objective import PolicyObjective
-from wocar.training.create_networks import create_networks, create_worst_critic
+from wocar.training.create_networks import create_worst_critic
 from wocar.training.gae import gae
-from wocar.types import Array, Batch, EnvSpec, Memory, Transitions
+from wocar.training.networks import Networks, Outputs, flatten
+from wocar.types import Batch, EnvSpec, Memory, Transitions
 
 Data = TypeVar("Data")
 
@@ -28,58 +28,17 @@ class Learner(NamedTuple):
     memory: Memory = Memory()
 
 
-class Outputs(NamedTuple):
-    """Of the networks along a rollout: log π(a|s), V(s), V(s') of its steps (n * T,), memory before each, after all."""
-
-    log_prob: Array
-    value: Array
-    next_value: Array
-    before: Memory = Memory()
-    after: Memory = Memory()
-
-
-@dataclass(frozen=True)
-class Networks:
-    """Policy and value as networks without memory; in recurrent_ppo with one."""
-
-    hidden: tuple[int, ...]
-    init_std: float
-
-    def create(self, spec: EnvSpec, key: jax.Array) -> tuple[Any, Any, Memory]:
-        """Policy, value, and their memory before the first step."""
-        return *create_networks(spec, key, self.hidden, self.init_std), Memory()
-
-    def run(self, learner: Learner, rollout: Transitions) -> Outputs:
-        flat = flatten(rollout)
-        value, next_value = learner.value(flat.obs), learner.value(flat.next_obs)
-        return Outputs(learner.policy.log_prob(flat.obs, flat.actions), value, next_value)
-
-    def policy(self, policy: Any, batch: Batch) -> Any:
-        """The policy at the batch's observations."""
-        return policy
-
-    def values(self, value: Any, batch: Batch) -> jax.Array:
-        """V at the batch's observations, (N,)."""
-        return value(batch.obs)
-
-
 def create_learner(
     spec: EnvSpec,
     key: jax.Array,
     networks: Networks,
     objective: PolicyObjective,
     optimiser: optax.GradientTransformation,
-    critic_hidden: tuple[int, ...],
 ) -> Learner:
     policy, value, memory = networks.create(spec, jax.random.fold_in(key, 0))
-    critic = create_worst_critic(spec, jax.random.fold_in(key, 1), critic_hidden, objective.critics)
+    critic = create_worst_critic(spec, jax.random.fold_in(key, 1), networks.critic_hidden, objective.critics)
     policy_opt, value_opt = (optimiser.init(eqx.filter(network, eqx.is_array)) for network in (policy, value))
     return Learner(policy, value, policy_opt, value_opt, objective.init(critic, spec.obs_shape), memory)
-
-
-def flatten(rollout: Transitions) -> Transitions:
-    """(n, T, ...) -> (n * T, ...)"""
-    return Transitions(*(jnp.asarray(x).reshape(-1, *x.shape[2:]) for x in rollout[:-1]))
 
 
 def make_batch(rollout: Transitions, outputs: Outputs, gamma: float, gae_lambda: float) -> Batch:

@@ -1,4 +1,4 @@
-"""The loop around whoever collects and learns: iterations, metrics, checkpoints, resume."""
+"""Training loop: iterations, metrics, checkpoints, resume."""
 
 import contextlib
 import time
@@ -15,17 +15,19 @@ from wocar.envs import make_env
 from wocar.training.adversary_config import attack_meta
 from wocar.training.alternating import Alternating
 from wocar.training.dqn import DQN
-from wocar.training.off_policy import OffPolicy
+from wocar.training.dqn_trainer import DQNTrainer
 from wocar.training.on_policy import Algorithm, OnPolicy
 from wocar.training.progress import TrainingProgress
 from wocar.training.run_config import RunConfig
 from wocar.training.run_folder import RunFolder
+from wocar.training.sac import SAC
+from wocar.training.sac_trainer import SACTrainer
 from wocar.training.tensorboard import TensorBoardWriter
 from wocar.training.trainer import Trainer
 from wocar.types import EnvSpec, UserError, VectorEnv
 
 HUGE = 1e20
-"""Weights and losses beyond this are as good as infinite: the next products overflow."""
+"""Weights and losses beyond this count as infinite: their products overflow."""
 
 
 def make_envs(config: RunConfig, segment: int) -> VectorEnv:
@@ -36,7 +38,7 @@ def make_envs(config: RunConfig, segment: int) -> VectorEnv:
 
 def train(
     config: RunConfig,
-    algorithm: Algorithm | DQN,
+    algorithm: Algorithm | DQN | SAC,
     spec: EnvSpec,
     make: Callable[[RunConfig, int], VectorEnv] = make_envs,
 ) -> Agent:
@@ -44,7 +46,7 @@ def train(
     for threat in config.threats:
         threat.check_training(spec, config.algorithm.normalise_obs)
     folder = RunFolder(config.out)
-    run = _Run(config, make_worker(config, algorithm, spec), make, folder)
+    run = _Run(config, make_trainer(config, algorithm, spec), make, folder)
     folder.open(config)
     try:
         return run.execute()
@@ -52,9 +54,11 @@ def train(
         folder.close()
 
 
-def make_worker(config: RunConfig, algorithm: Any, spec: EnvSpec) -> Trainer:
+def make_trainer(config: RunConfig, algorithm: Any, spec: EnvSpec) -> Trainer:
     if isinstance(algorithm, DQN):
-        return OffPolicy(config, algorithm, spec)
+        return DQNTrainer(config, algorithm, spec)
+    if isinstance(algorithm, SAC):
+        return SACTrainer(config, algorithm, spec)
     if config.adversary is not None:
         return Alternating(config, algorithm, spec)
     return OnPolicy(config, algorithm, spec)
@@ -62,9 +66,9 @@ def make_worker(config: RunConfig, algorithm: Any, spec: EnvSpec) -> Trainer:
 
 class _Run:
     def __init__(
-        self, config: RunConfig, worker: Trainer, make: Callable[[RunConfig, int], VectorEnv], folder: RunFolder
+        self, config: RunConfig, trainer: Trainer, make: Callable[[RunConfig, int], VectorEnv], folder: RunFolder
     ) -> None:
-        self.config, self.worker, self.make, self.folder = config, worker, make, folder
+        self.config, self.trainer, self.make, self.folder = config, trainer, make, folder
         self.iteration = 0
         self.late_returns: deque[float] = deque(maxlen=100)
 
@@ -83,11 +87,11 @@ class _Run:
                 curves.flush()
         agent = self.agent()
         agent.save(self.folder.path / "agent")
-        self.worker.finish()
+        self.trainer.finish()
         return agent
 
     def agent(self) -> Agent:
-        agent, config = self.worker.agent(), self.config
+        agent, config = self.trainer.agent(), self.config
         meta: dict[str, Any] = {"method": config.method, "seed": config.seed}
         meta |= {"steps": self.iteration * config.batch_steps, **agent.meta}
         if config.threat is not None:
@@ -106,9 +110,9 @@ class _Run:
         lengths: list[int] = []
         at_end = False
         with contextlib.closing(self.make(config, number)) as env:
-            self.worker.begin(env, np.random.default_rng([config.seed, number]))
+            self.trainer.begin(env, np.random.default_rng([config.seed, number]))
             while not at_end:
-                done = self.worker.iterate(self.iteration)
+                done = self.trainer.iterate(self.iteration)
                 self._check(**done.watched)
                 returns += done.returns
                 lengths += done.lengths
@@ -120,7 +124,7 @@ class _Run:
                     returns, lengths = [], []
 
     def _check(self, **numbers: Any) -> None:
-        """A UserError where a number has left every reasonable range."""
+        """A UserError where a number is not finite or too large."""
         leaves = {name: jax.tree.leaves(eqx.filter(tree, eqx.is_inexact_array)) for name, tree in numbers.items()}
         bad = [name for name, arrays in leaves.items() if not all(np.all(np.abs(x) < HUGE) for x in arrays)]
         if bad:
@@ -150,14 +154,14 @@ class _Run:
         )
 
     def _checkpoint(self) -> None:
-        self._check(**self.worker.parts())
-        data = {"late_returns": list(self.late_returns), **self.worker.data()}
-        self.folder.save_checkpoint(self.iteration, self.agent(), self.worker.state(), data)
+        self._check(**self.trainer.parts())
+        data = {"late_returns": list(self.late_returns), **self.trainer.data()}
+        self.folder.save_checkpoint(self.iteration, self.agent(), self.trainer.state(), data)
 
     def _restore(self) -> None:
-        found = self.folder.load_checkpoint(self.worker.state(), {"late_returns", *self.worker.data()})
+        found = self.folder.load_checkpoint(self.trainer.state(), {"late_returns", *self.trainer.data()})
         if found is None:
             return
         self.iteration, agent, state, data = found
-        self.worker.restore(agent, state, data)
+        self.trainer.restore(agent, state, data)
         self.late_returns.extend(data["late_returns"])

@@ -1,4 +1,4 @@
-"""Learning from rollouts that are used once: PPO, A2C and their like."""
+"""On-policy trainer: each rollout is learned from once, by PPO or A2C."""
 
 import math
 from typing import Any, Protocol
@@ -11,7 +11,6 @@ from wocar.agent import Agent
 from wocar.networks import Normaliser, PixelNormaliser, RunningNormaliser
 from wocar.networks.normaliser import as_is
 from wocar.rollout import Collector, Rollout
-from wocar.training.dqn import DQNConfig
 from wocar.training.learner import Learner, forget
 from wocar.training.reward import RewardScaler
 from wocar.training.run_config import RunConfig
@@ -29,7 +28,7 @@ class Algorithm(Protocol):
 
 class OnPolicy:
     def __init__(self, config: RunConfig, algorithm: Algorithm, spec: EnvSpec, stream: int = 0) -> None:
-        """Learners of one run that must not share chance have a stream each."""
+        """`stream`: random numbers of its own, where one run trains two learners."""
         self.config, self.algorithm, self.spec = config, algorithm, spec
         self.key = jax.random.key(config.seed)
         if stream:
@@ -47,7 +46,6 @@ class OnPolicy:
 
     def iterate(self, iteration: int) -> Iteration:
         cfg = self.config.algorithm
-        assert not isinstance(cfg, DQNConfig)
         with np.errstate(over="ignore", invalid="ignore"):  # divergence is found by the loop
             rollout = self.collect(cfg.n_steps)
         if cfg.normalise_obs and isinstance(self.normaliser, RunningNormaliser):

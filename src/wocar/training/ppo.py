@@ -10,14 +10,8 @@ import optax
 
 from wocar.config_base import COUNT, NOT_NEGATIVE, POSITIVE, SHARE, AlgorithmConfig
 from wocar.mechanisms.objective import Info, PolicyLoss, PolicyObjective, Vanilla, standardise
-from wocar.training.learner import (
-    Learner,
-    Networks,
-    apply_gradient,
-    create_learner,
-    make_batch,
-    minibatches,
-)
+from wocar.training.learner import Learner, apply_gradient, create_learner, make_batch, minibatches
+from wocar.training.networks import Networks
 from wocar.types import Array, Batch, EnvSpec, Policy, Transitions
 
 
@@ -60,11 +54,6 @@ class PPOConfig(AlgorithmConfig, kind="ppo"):
     def networks(self) -> Networks:
         return Networks(self.hidden, self.init_std)
 
-    @property
-    def critic_hidden(self) -> tuple[int, ...]:
-        """Hidden layers of a worst critic."""
-        return self.hidden
-
 
 class PPO:
     def __init__(self, config: PPOConfig, objective: PolicyObjective) -> None:
@@ -73,7 +62,7 @@ class PPO:
         self.update = eqx.filter_jit(self._update, donate="all-except-first")
 
     def init(self, spec: EnvSpec, key: jax.Array) -> Learner:
-        return create_learner(spec, key, self.networks, self.objective, self._adam, self.config.critic_hidden)
+        return create_learner(spec, key, self.networks, self.objective, self._adam)
 
     def _update(
         self, learner: Learner, rollout: Transitions, key: jax.Array, progress: jax.Array
@@ -84,7 +73,7 @@ class PPO:
         """
         cfg, objective, networks = self.config, self.objective, self.networks
         lr = 1.0 - progress if cfg.anneal_lr else jnp.ones(())
-        outputs = networks.run(learner, rollout)
+        outputs = networks.run(learner.policy, learner.value, learner.memory, rollout)
         batch = make_batch(rollout, outputs, cfg.gamma, cfg.gae_lambda)
         value_key, evaluate_key, policy_key = jax.random.split(key, 3)
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from wocar.config_base import COUNT
 from wocar.networks import LSTMState, Moments, RecurrentCritic, RecurrentNetwork, RecurrentPolicy
 from wocar.training.create_networks import vector_size
-from wocar.training.learner import Learner, Networks, Outputs, flatten
+from wocar.training.networks import Networks, Outputs, flatten
 from wocar.training.ppo import PPOConfig
 from wocar.types import Batch, EnvSpec, Memory, Transitions, UserError
 
@@ -41,14 +41,9 @@ class RecurrentPPOConfig(PPOConfig, kind="recurrent-ppo"):
     def block(self) -> int:
         return self.n_steps
 
-    @property
-    def critic_hidden(self) -> tuple[int, ...]:
-        """It has no memory: a state's worst value is asked of the state."""
-        return self.hidden * 2
-
 
 class Unrolled(Moments):
-    """A policy along the sequences of one batch: it knows its heads there, and nowhere else."""
+    """A policy along the sequences of one batch, whose outputs there are given."""
 
     heads: jax.Array
 
@@ -64,6 +59,11 @@ class RecurrentNetworks(Networks):
     n_steps: int
     chunk: int
 
+    @property
+    def critic_hidden(self) -> tuple[int, ...]:
+        """Two layers: the worst critic has no memory."""
+        return self.hidden * 2
+
     def create(self, spec: EnvSpec, key: jax.Array) -> tuple[RecurrentPolicy, RecurrentCritic, Memory]:
         size, (units,) = vector_size(spec), self.hidden
         policy_key, value_key = jax.random.split(key)
@@ -73,17 +73,17 @@ class RecurrentNetworks(Networks):
         start = Memory(*(network.start(self.n_envs) for network in (policy, value)))
         return policy, value, jax.tree.map(jnp.asarray, start)
 
-    def run(self, learner: Learner, rollout: Transitions) -> Outputs:
+    def run(self, policy: RecurrentPolicy, value: RecurrentCritic, memory: Memory, rollout: Transitions) -> Outputs:
         flat, obs, chunk = flatten(rollout), jnp.asarray(rollout.obs), self.chunk
         ends = jnp.asarray(rollout.terminated) | jnp.asarray(rollout.truncated)
-        heads, policy_after = learner.policy.network.unroll(obs, learner.memory.policy, ends, chunk)
-        values, value_after = learner.value.network.unroll(obs, learner.memory.value, ends, chunk)
+        heads, policy_after = policy.network.unroll(obs, memory.policy, ends, chunk)
+        values, value_after = value.network.unroll(obs, memory.value, ends, chunk)
         after = Memory(policy_after, value_after)
-        before = Memory(*(states_before(*pair, ends) for pair in zip(learner.memory, after, strict=True)))
+        before = Memory(*(states_before(*pair, ends) for pair in zip(memory, after, strict=True)))
         return Outputs(
-            log_prob=Unrolled(learner.policy, _rows(heads)).log_prob(flat.obs, flat.actions),
+            log_prob=Unrolled(policy, _rows(heads)).log_prob(flat.obs, flat.actions),
             value=_rows(values)[:, 0],
-            next_value=learner.value.held(jax.tree.map(_rows, value_after))(flat.next_obs),
+            next_value=value.held(jax.tree.map(_rows, value_after))(flat.next_obs),
             before=jax.tree.map(_rows, before),
             after=jax.tree.map(lambda x: x[:, -1], after),
         )

@@ -1,9 +1,9 @@
-"""Replay of past transitions: observations stored once, in files beside the checkpoints, which need no copy of them."""
+"""Replay buffer: each observation stored once, in files beside the checkpoints, which do not copy them."""
 
 import os
 import shutil
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,16 +23,16 @@ class Sample(NamedTuple):
     discounts: np.ndarray
     """What multiplies the value of next_obs; 0 where the episode terminated."""
     weights: np.ndarray
-    """What makes up for the unequal chances of having been drawn; at most 1."""
+    """Importance-sampling weight, at most 1."""
     slots: np.ndarray
 
 
 class ReplayBuffer:
-    """A ring of rows. Row t holds what each of n environments showed, what was done then, and what came of it.
+    """Ring buffer. Row t holds the observations of n environments, their actions and the outcomes.
 
     s' of a row is s of the next one, also at the end of an episode: an environment then takes a row to reset, which is
     no transition. Of stacked frames only the newest is stored. The ring is longer than its capacity by `slack` rows, so
-    that nothing that could be drawn at a checkpoint is overwritten before a later one.
+    that no transition that a checkpoint could sample is overwritten before the next checkpoint.
     """
 
     def __init__(
@@ -43,21 +43,23 @@ class ReplayBuffer:
         self._stack = spec.obs_shape[0] if self.pixels else 1
         self._frame = spec.obs_shape[1:] if self.pixels else spec.obs_shape
         self._n, self._window, self._gamma, self._n_step, self._alpha = n, -(-capacity // n), gamma, n_step, alpha
+        continuous = not spec.actions.discrete
+        self._action = (np.dtype(np.float32), (spec.actions.size,)) if continuous else (np.dtype(np.int32), ())
         self.rows = self._window + slack + self._stack + n_step
         self.head = 0
-        """The row whose observations are known and whose actions are not."""
+        """The newest row: observations are known, actions are not yet."""
         self.priorities = SumTree(self.rows * n) if alpha else None
         self.largest = 1.0
 
     def open(self, folder: Path, anew: bool) -> None:
-        """Take the files in the folder, or make them; their whole size is reserved at once."""
+        """Open the files in the folder, or create them at full size."""
         if anew:
             shutil.rmtree(folder, ignore_errors=True)
         with one_line_errors("write", folder):
             folder.mkdir(parents=True, exist_ok=True)
         self._files: list[np.memmap] = []
         self.frames = self._column(folder / "frames", np.dtype(np.uint8 if self.pixels else np.float32), self._frame)
-        self.actions = self._column(folder / "actions", np.dtype(np.int32))
+        self.actions = self._column(folder / "actions", *self._action)
         self.rewards = self._column(folder / "rewards", np.dtype(np.float32))
         self.terminated, self.ended, self.live = (
             self._column(folder / name, np.dtype(bool)) for name in ("terminated", "ended", "live")
@@ -77,7 +79,7 @@ class ReplayBuffer:
         return np.asarray(self._files[-1])
 
     def begin(self, obs: np.ndarray) -> None:
-        """Environments start anew: what went before is cut off like at a time limit."""
+        """Environments restart: earlier episodes are cut off as at a time limit."""
         if self.head:
             self.ended[self._at(self.head - 1)] = True
             self._move_on()
@@ -87,7 +89,7 @@ class ReplayBuffer:
         self.frames[here] = self._newest(obs)
 
     def add(self, actions: np.ndarray, step: Step) -> None:
-        """What the environments did in the row at the head, and what they show after it."""
+        """Store the actions of the newest row and the observations after them."""
         here = self._at(self.head)
         self.actions[here], self.rewards[here] = actions, step.rewards
         self.terminated[here], self.ended[here] = step.terminated, step.terminated | step.truncated
@@ -114,7 +116,7 @@ class ReplayBuffer:
 
     @property
     def ready(self) -> bool:
-        """Whether there is anything to draw."""
+        """Whether there is a transition to sample."""
         return self.head >= self._n_step
 
     def sample(self, size: int, rng: np.random.Generator, beta: float = 1.0) -> Sample:
@@ -151,7 +153,7 @@ class ReplayBuffer:
         return rewards, self._observe(last), discounts
 
     def _observe(self, slots: np.ndarray) -> np.ndarray:
-        """What was shown at these slots; an episode's first frame stands for those before it."""
+        """Observations at these slots; an episode's first frame is repeated where earlier ones are missing."""
         if not self.pixels:
             return self.frames[slots]
         back = np.minimum(np.arange(self._stack)[::-1], self.ages[slots][:, None])
@@ -175,3 +177,12 @@ class ReplayBuffer:
 
     def _newest(self, obs: np.ndarray) -> np.ndarray:
         return obs[:, -1] if self.pixels else obs
+
+
+def check_replay(config: Any, run: Any) -> None:
+    """A UserError where the settings of a replay do not fit together."""
+    if run.batch_steps % config.train_freq:
+        raise UserError(f"--train-freq must divide n_envs * n_steps = {run.batch_steps}, not be {config.train_freq}")
+    least = config.n_envs * (config.n_step + 10)
+    if config.buffer_size < least:
+        raise UserError(f"--buffer-size must be at least {least} here, not {config.buffer_size}")

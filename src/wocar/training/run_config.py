@@ -23,6 +23,7 @@ from wocar.config_base import (
     flat_settings,
     setting_names,
 )
+from wocar.plugins import load_plugins
 from wocar.threat import Threat
 from wocar.training.adversary_config import AdversaryConfig, AttackConfig
 from wocar.training.ppo import PPOConfig
@@ -155,4 +156,6 @@ def find_kind(kind: str) -> type[ConfigBase]:
         for room in (mechanisms, training):
             for module in pkgutil.iter_modules(room.__path__, f"{room.__name__}."):
                 importlib.import_module(module.name)
+    if kind not in KINDS:
+        load_plugins("methods")
     return KINDS[kind]

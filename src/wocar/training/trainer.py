@@ -1,4 +1,4 @@
-"""What the loop asks of those who collect and learn; on_policy and off_policy answer."""
+"""Protocol of trainers, which collect and learn and are driven by the training loop."""
 
 from typing import Any, NamedTuple, Protocol
 
@@ -10,7 +10,7 @@ from wocar.types import VectorEnv
 
 
 class Iteration(NamedTuple):
-    """What one iteration brought: episodes that ended, numbers to log, and what must be finite for it to go on."""
+    """Result of one iteration: episodes that ended, numbers to log, and arrays that must be finite."""
 
     returns: list[float]
     lengths: list[int]
@@ -26,10 +26,10 @@ class Trainer(Protocol):
         """Collect and learn once."""
 
     def agent(self) -> Agent:
-        """The agent as it now is."""
+        """The current agent."""
 
     def parts(self) -> dict[str, Any]:
-        """Everything learnt, by name: what a checkpoint must find finite."""
+        """Everything learned, by name; a checkpoint needs it to be finite."""
 
     def state(self) -> Any:
         """The arrays of a checkpoint beside the agent's; also the template that `restore`'s are read by."""
@@ -38,7 +38,7 @@ class Trainer(Protocol):
         """The numbers of a checkpoint."""
 
     def restore(self, agent: Agent, state: Any, data: dict[str, Any]) -> None:
-        """Go on from a checkpoint."""
+        """Continue from a checkpoint."""
 
     def finish(self) -> None:
-        """The training is done and its agent saved."""
+        """Clean up after the final agent was saved."""

@@ -1,6 +1,6 @@
 """Presets: the settings of a method on a task, and which layer each comes from."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,7 +97,7 @@ def layer_files(method: Method) -> list[LayerFile]:
     """Those of a method, checked for keys that it does not know."""
     source = method.layers if method.layers is not None else method.name if is_file(method.name) else None
     found = files(source, method.name) if source is not None else []
-    chosen = [method.algorithm, *_algorithms(file.table for file in found)]
+    chosen = [method.algorithm, *(kind for file in found for kind in _algorithms(file.name, file.table))]
     parts = [*chosen, method.objective, method.attack, AdversaryConfig if method.adversary else None]
     names = {name for part in parts if part for name in setting_names(part)} | RUN_SETTINGS | {"algorithm"}
     for file in found:
@@ -109,13 +109,15 @@ def has_games(method: Method) -> bool:
     return any("game" in file.table.get("kind", {}) for file in layer_files(method))
 
 
-def _algorithms(tables: Iterable[Any]) -> list[type[ConfigBase]]:
-    """Algorithms that tables choose in the place of the method's own."""
-    found: list[type[ConfigBase]] = []
-    for table in tables:
-        inner = [value for value in table.values() if isinstance(value, dict)]
-        found += [*([KINDS[table["algorithm"]]] if "algorithm" in table else []), *_algorithms(inner)]
-    return found
+def _algorithms(file: str, table: Mapping[str, Any]) -> Iterator[type[ConfigBase]]:
+    """Algorithms that a file chooses in the place of the method's own."""
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _algorithms(file, value)
+        elif key == "algorithm" and value not in KINDS:
+            raise UserError(f"{file}: unknown algorithm {value!r}")
+        elif key == "algorithm":
+            yield KINDS[value]
 
 
 def _chain(found: Sequence[LayerFile], preset: str) -> list[str]:

@@ -1,0 +1,72 @@
+"""SAC's trainer: sampled actions into a replay, then its gradient steps in one call."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from wocar.agent import Agent
+from wocar.mechanisms.sac_objective import SACBatch
+from wocar.networks import ActionCritic, SquashedGaussianPolicy, linear
+from wocar.training.off_policy import OffPolicy
+from wocar.training.replay_buffer import Sample
+from wocar.training.run_config import RunConfig
+from wocar.training.sac import SAC
+from wocar.types import EnvSpec
+
+
+class SACTrainer(OffPolicy):
+    def __init__(self, config: RunConfig, algorithm: SAC, spec: EnvSpec) -> None:
+        super().__init__(config, algorithm, spec)
+        self.learner = algorithm.init(spec, self.key)
+        self.low, self.high = np.asarray(spec.actions.low), np.asarray(spec.actions.high)
+
+    def act(self, steps: int, progress: float) -> tuple[np.ndarray, np.ndarray]:
+        shape = self.env.n, self.spec.actions.size
+        if steps < self.cfg.learning_starts:
+            unit = self.rng.uniform(-1, 1, shape).astype(np.float32)
+        else:
+            noise = self.rng.standard_normal(shape, dtype=np.float32)
+            unit = np.asarray(_sampled(self.learner.policy, self.normaliser(self.obs), noise))
+        return unit, self.low + (unit + 1) / 2 * (self.high - self.low)
+
+    def learn(self, key: jax.Array, progress: float) -> dict[str, jax.Array]:
+        cfg = self.cfg
+        drawn = self.replay.sample(cfg.updates * cfg.batch_size, self.rng, self.beta(progress))
+        batches = jax.tree.map(lambda x: x.reshape(cfg.updates, -1, *x.shape[1:]), self._batch(drawn))
+        self.learner, errors, info = self.algorithm.updates((batches, key, jnp.float32(progress)), self.learner)
+        if cfg.per_alpha:
+            self.replay.learnt(drawn.slots, np.asarray(errors).reshape(-1))
+        return info
+
+    def _batch(self, drawn: Sample) -> SACBatch:
+        see = self.normaliser
+        return SACBatch(
+            see(drawn.obs), drawn.actions, drawn.rewards, see(drawn.next_obs), drawn.discounts, drawn.weights
+        )
+
+    def normalises(self, steps: int) -> bool:
+        return self.cfg.normalise_obs and steps < self.cfg.normalise_steps
+
+    def agent(self) -> Agent:
+        agent, target = super().agent(), self.learner.target
+        own = {"q": target.one, "q-twin": target.other, **agent.critics}
+        agent.critics = {name: in_action_units(critic, self.learner.policy) for name, critic in own.items()}
+        return agent
+
+
+@eqx.filter_jit
+def _sampled(policy: SquashedGaussianPolicy, obs: Any, noise: Any) -> jax.Array:
+    return policy.sample(obs, noise)[0]
+
+
+def in_action_units(critic: ActionCritic, policy: SquashedGaussianPolicy) -> ActionCritic:
+    """Q(s, a) of actions in [-1, 1] as one of actions that the environment takes: the first layer takes the scale."""
+    first, *rest = critic.network.layers
+    middle, reach = (policy.high + policy.low) / 2, (policy.high - policy.low) / 2
+    size = len(reach)
+    of_state, of_action = first.weight[:, :-size], first.weight[:, -size:] / reach
+    scaled = linear(jnp.concatenate([of_state, of_action], axis=1), first.bias - of_action @ middle)
+    return ActionCritic(eqx.nn.Sequential([scaled, *rest]))
