@@ -74,8 +74,8 @@ def make_gymnasium_env(id: str, **kwargs: Any) -> gymnasium.Env:
     try:
         return gymnasium.make(id, **kwargs)
     except (ImportError, gymnasium.error.DependencyNotInstalled) as error:
-        more = " (or pip install 'wocar[envpool]')" if id in FASTER_IN_ENVPOOL else ""
-        raise UserError(f"environment {id!r} needs a package that is not installed{more}: {_line(error)}") from error
+        advice = "pip install 'wocar[envpool]'" if id in FASTER_IN_ENVPOOL else _line(error)
+        raise UserError(f"environment {id!r} needs a package that is not installed: {advice}") from error
     except gymnasium.error.Error as error:
         raise UserError(f"unknown environment {id!r}: {_line(error)}") from error
 
