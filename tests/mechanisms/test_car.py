@@ -75,7 +75,7 @@ SMALL = {"n_envs": 4, "n_steps": 16, "hidden": (8, 8), "policy_epochs": 2, "valu
 def config(method: str, **robust: Any) -> RunConfig:
     made = default_config(method, "toy")
     algorithm = dataclasses.replace(made.algorithm, **SMALL, ent_coef=0.01)
-    settings = dataclasses.replace(made.robust, **WHOLE, **robust) if made.robust else None
+    settings = configured(made.robust, **WHOLE, **robust) if made.robust else None
     return dataclasses.replace(made, algorithm=algorithm, robust=settings)
 
 
@@ -115,7 +115,7 @@ def test_presets_are_the_published_ones_and_survive_json() -> None:
         a, r = made.algorithm, made.robust
         assert isinstance(r, CarConfig)
         rates = a.policy_lr, a.value_lr, a.ent_coef  # type: ignore[union-attr]
-        assert (*rates, r.eps, r.car_weight, r.car_temperature, made.steps) == numbers
+        assert (*rates, r.threat.eps, r.car_weight, r.car_temperature, made.steps) == numbers
         assert (r.eps_begin, r.eps_end, r.eps_schedule, r.car_solver, r.car_form) == (
             0,
             0.75,
