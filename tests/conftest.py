@@ -16,6 +16,11 @@ LONGEST_FIRST = (
     "reproduce/test_smoke.py",
     "mechanisms/test_reductions.py",
     "training/test_runs.py",
+    "mechanisms/test_wocar_dqn.py",
+    "evaluation/test_audit.py",
+    "reproduce/test_local.py",
+    "networks/test_networks.py",
+    "reproduce/test_cluster.py",
 )
 """Files in the order of their time, as far as it matters. `make test` runs each file in one process: with the longest
 first, all processes end at about the same time."""
