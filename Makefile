@@ -3,7 +3,16 @@ PYTHON ?= python3
 # Two processes, each file in one of them, in the order of tests/conftest.py. PYTEST_ARGS= for a single process.
 PYTEST_ARGS ?= -n 2 --dist loadfile --no-loadscope-reorder
 # Tests of equations, bounds, networks, files and house rules: no training, no simulator, no child process that imports JAX.
-FAST := tests/test_architecture.py
+FAST := $(addprefix tests/, test_agent.py test_architecture.py test_docs.py test_files.py test_schedules.py test_threat.py \
+	attacks/test_by_hand.py attacks/test_guided.py \
+	bounds/test_action_sets.py bounds/test_ball.py bounds/test_lstm.py bounds/test_relaxation.py bounds/test_search.py \
+	envs/test_tabular.py evaluation/test_evaluation.py evaluation/test_flags.py evaluation/test_seeds.py \
+	evaluation/test_statistics.py evaluation/test_suites.py interop/test_restricted.py interop/test_torch_files.py \
+	mechanisms/test_by_hand.py mechanisms/test_equations_page.py mechanisms/test_radial_dqn.py \
+	mechanisms/test_state_adversarial.py mechanisms/test_theorem.py methods/test_golden_presets.py networks \
+	report/test_drawing.py report/test_groups.py report/test_reproduced.py report/test_tables.py reproduce/test_plan.py \
+	training/test_gae.py training/test_imitation.py training/test_replay_buffer.py training/test_rollout.py \
+	training/test_source_commit.py)
 # The tested version. Where an index offers its CPU build (2.13.0+cpu), pip prefers that to the one with gigabytes of CUDA.
 TORCH := torch==2.13.0
 
