@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from wocar.runtime import configure
+from wocar.runtime import CACHE, configure
 
 TESTS = Path(__file__).resolve().parent
 QUICK = "JAX_DISABLE_MOST_OPTIMIZATIONS"
@@ -25,10 +25,10 @@ LONGEST_FIRST = (
 """Files in the order of their time, as far as it matters. `make test` runs each file in one process: with the longest
 first, all processes end at about the same time."""
 
-configure()  # as the command line does: compiled programs are kept by their settings, and shared with processes
-os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(TESTS.parent / ".cache" / "jax"))
+os.environ.setdefault(CACHE, str(TESTS.parent / ".cache" / "jax"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault(QUICK, "1")  # most tests compile longer than they run
+configure()  # the rest as the command line does, so that tests share compiled programs with the processes they start
 
 settings.register_profile("wocar", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("wocar")
