@@ -1,10 +1,12 @@
 """A folder of results as the commands write them, and a real browser driven through its debugging pipe."""
 
 import base64
+import fcntl
 import json
 import os
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -99,18 +101,17 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+WIRED = "import os, sys; [os.dup2(int(sys.argv[k]), k + 2) for k in (1, 2)]; os.execv(sys.argv[3], sys.argv[3:])"
+"""Starts a program with two given file descriptors as 3 and 4, those of the protocol."""
+
+
 class Browser:
     """A headless Chromium spoken to in its DevTools protocol over two pipes."""
 
     def __init__(self, program: str, profile: Path) -> None:
         to_read, to_write = os.pipe()
         from_read, from_write = os.pipe()
-
-        def wire() -> None:  # the protocol's file descriptors are 3 and 4
-            a, b = os.dup(to_read), os.dup(from_write)
-            os.dup2(a, 3)
-            os.dup2(b, 4)
-
+        ends = [fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (to_read, from_write)]
         flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--no-first-run"]
         flags += [
             "--disable-dev-shm-usage",
@@ -119,10 +120,13 @@ class Browser:
             f"--user-data-dir={profile}",
         ]
         self.process = subprocess.Popen(
-            [program, *flags], preexec_fn=wire, close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            [sys.executable, "-c", WIRED, *map(str, ends), program, *flags],
+            pass_fds=ends,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
-        os.close(to_read)
-        os.close(from_write)
+        for end in (to_read, from_write, *ends):
+            os.close(end)
         self._in, self._out, self._rest, self._last = to_write, from_read, b"", 0
         self.events: list[dict[str, Any]] = []
         target = self.call("Target.createTarget", {"url": "about:blank"}, session=False)["targetId"]
