@@ -36,6 +36,8 @@ class PPOConfig(AlgorithmConfig, kind="ppo"):
     """Clip the value's change to clip_range around its old prediction."""
     init_std: float = 1.0
     """Initial standard deviation of a Gaussian policy."""
+    min_std: float = 0.0
+    """Floor of a Gaussian policy's standard deviation."""
     hidden: tuple[int, ...] = (64, 64)
     normalise_obs: bool = True
     normalise_reward: bool = True
@@ -43,7 +45,7 @@ class PPOConfig(AlgorithmConfig, kind="ppo"):
     ranges = (
         COUNT.of("n_envs n_steps policy_epochs value_epochs")
         | POSITIVE.of("clip_range init_std")
-        | NOT_NEGATIVE.of("policy_lr value_lr ent_coef")
+        | NOT_NEGATIVE.of("policy_lr value_lr ent_coef min_std")
         | SHARE.of("gamma gae_lambda")
     )
 
@@ -52,7 +54,7 @@ class PPOConfig(AlgorithmConfig, kind="ppo"):
 
     @property
     def networks(self) -> Networks:
-        return Networks(self.hidden, self.init_std)
+        return Networks(self.hidden, self.init_std, self.min_std)
 
 
 class PPO:
@@ -99,7 +101,7 @@ class PPO:
             of_policy, learner.policy, learner.policy_opt, data, policy_key, cfg.policy_epochs, policy_lr
         )
         info = {**value_info, **found, **policy_info, "value": batch.value.mean()}
-        return Learner(policy, value, policy_opt, value_opt, extra, outputs.after), info
+        return Learner(networks.floored(policy), value, policy_opt, value_opt, extra, outputs.after), info
 
     def _descend(
         self, loss: Any, network: Any, opt: Any, data: Any, key: jax.Array, epochs: int, lr: jax.Array
