@@ -86,7 +86,6 @@ def test_doors_closed_one_by_one(base: str, kind: str) -> None:
         {"importance_from": "critic"},
         {"importance_floor": 0.9},
         {"critic_twin": True},
-        {"critic_clamp": True},
         {"set_share": 0.5, "importance_from": "critic"},
         {"reg_search": "minibatch"},
         {"reg_std": True},
