@@ -76,7 +76,7 @@ def test_a_file_that_is_no_toml_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("method", "env", "preset", "words"),
     [
-        ("ppo", "Hopper-v4", "huge", "unknown preset 'huge'; presets: paper, reference, small, fine-tune"),
+        ("ppo", "Hopper-v4", "huge", "unknown preset 'huge'; presets: paper, reference, robust, small, fine-tune"),
         ("radial-ppo", "Hopper-v4", "reference", "radial-ppo has the preset paper only, not reference"),
         ("dqn", "CartPole-v1", "reference", "dqn has the presets paper, small, not reference"),
         ("dqn", "CartPole-v1", "fine-tune", "only wocar-dqn has a fine-tune preset, on CartPole, Freeway"),

@@ -30,6 +30,8 @@ class PolicyLoss(BaseLoss):
     """What `improve` returned, (N,)."""
     at: Callable[[Array, Array], jax.Array]
     """The losses (N,) if the actions had these log-probabilities and these advantages."""
+    head: jax.Array
+    """The policy's output at the minibatch; what uses it too is differentiated in one pass."""
 
 
 Data = TypeVar("Data")

@@ -174,11 +174,12 @@ class Wocar(Objective[Batch, jax.Array, PolicyLoss, WocarNotes]):
         if self.config.kappa_wst == 0 or self.config.worst_form != "gradient":
             return value, info
         spread = jnp.std(batch.advantage) + 1e-8  # the unit of the advantages in the base loss
-        worst = self._kappa(progress) / spread * worst_policy_loss(self._expected(policy, batch, notes.worst))
+        worst = (
+            self._kappa(progress) / spread * worst_policy_loss(self._expected(policy, base.head, batch, notes.worst))
+        )
         return value + worst, {**info, "worst_loss": worst}
 
-    def _expected(self, policy: Any, batch: Batch, term: Any) -> jax.Array:
-        head = policy.head(batch.obs)
+    def _expected(self, policy: Any, head: jax.Array, batch: Batch, term: Any) -> jax.Array:
         if self.actions.discrete:
             return categorical_expectation(head, term)
         return gaussian_expectation(head, policy.log_std, term.noise, batch.actions, term.slope)

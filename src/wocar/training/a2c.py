@@ -102,11 +102,12 @@ class A2C:
 
 def a2c_loss(policy: Policy, batch: Batch, advantages: Array, ent_coef: float) -> PolicyLoss:
     """-mean A log π(a|s) - ent_coef * entropy."""
-    log_prob, entropy = policy.log_prob(batch.obs, batch.actions), policy.entropy(batch.obs)
+    head = policy.head(batch.obs)
+    log_prob, entropy = policy.log_prob_given(head, batch.actions), policy.entropy(batch.obs)
     loss = -jnp.mean(advantages * log_prob)
 
     def at(log_prob: Array, advantages: Array) -> jax.Array:
         return -advantages * log_prob - ent_coef * entropy
 
     info = {"policy_loss": loss, "entropy": entropy.mean()}
-    return PolicyLoss(loss - ent_coef * entropy.mean(), info, log_prob, advantages, at)
+    return PolicyLoss(loss - ent_coef * entropy.mean(), info, log_prob, advantages, at, head)

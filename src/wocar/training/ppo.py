@@ -147,7 +147,8 @@ class PPO:
 
 def ppo_loss(policy: Policy, batch: Batch, advantages: Array, clip_range: float, ent_coef: float) -> PolicyLoss:
     """-mean min(ρA, clip(ρ, 1-c, 1+c)A) - ent_coef * entropy."""
-    log_prob, entropy = policy.log_prob(batch.obs, batch.actions), policy.entropy(batch.obs)
+    head = policy.head(batch.obs)
+    log_prob, entropy = policy.log_prob_given(head, batch.actions), policy.entropy(batch.obs)
     ratio = jnp.exp(log_prob - batch.log_prob)
     surrogate = clipped_surrogate(ratio, advantages, clip_range).mean()
     info = {
@@ -161,7 +162,7 @@ def ppo_loss(policy: Policy, batch: Batch, advantages: Array, clip_range: float,
         ratio = jnp.exp(log_prob - batch.log_prob)
         return -clipped_surrogate(ratio, advantages, clip_range) - ent_coef * entropy
 
-    return PolicyLoss(-surrogate - ent_coef * entropy.mean(), info, log_prob, advantages, at)
+    return PolicyLoss(-surrogate - ent_coef * entropy.mean(), info, log_prob, advantages, at, head)
 
 
 def clipped_surrogate(ratio: jax.Array, advantages: jax.Array, clip_range: float) -> jax.Array:
