@@ -86,6 +86,7 @@ def test_doors_closed_one_by_one(base: str, kind: str) -> None:
         {"importance_from": "critic"},
         {"importance_floor": 0.9},
         {"critic_twin": True},
+        {"critic_lag": True, "importance_from": "critic"},
         {"set_share": 0.5, "importance_from": "critic"},
         {"reg_search": "minibatch"},
         {"reg_std": True},

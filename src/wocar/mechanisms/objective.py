@@ -52,6 +52,11 @@ class Objective(Generic[Data, Signal, Loss, Notes]):
         """How many critics `init` is to be given."""
         return 0
 
+    @property
+    def lagged(self) -> bool:
+        """Whether the notes of `evaluate` do not depend on the state that it returns: PPO then finds both at once."""
+        return False
+
     def init(self, critics: Any, obs_shape: tuple[int, ...]) -> Any:
         """The objective's own training state."""
         return ()

@@ -68,6 +68,8 @@ class WocarConfig(RobustConfig, kind="wocar"):
     """Two worst critics, the larger value counts: less spurious pessimism."""
     critic_replay: int = 0
     """Past transitions the worst critic also learns from; 0: only those of the iteration."""
+    critic_lag: bool = False
+    """Mechanisms 2 and 3 take the worst critic of the iteration before: PPO then fits it beside the policy."""
     critic_clamp: bool = False
     """Keep the worst critic's targets within what rewards like those seen allow."""
     search_steps: int = 10
@@ -84,6 +86,8 @@ class WocarConfig(RobustConfig, kind="wocar"):
     def check(self, run: Any) -> None:
         if self.set_share < 1 and (self.importance_from == "value" or self.worst_form in ("baseline", "td")):
             raise UserError("--set-share below 1 needs --importance-from critic and --worst-form gradient or raw")
+        if self.critic_lag and (self.importance_from == "value" or self.worst_form in ("baseline", "td")):
+            raise UserError("--critic-lag needs --importance-from critic and --worst-form gradient or raw")
 
     def build(self, spec: EnvSpec, algorithm: AlgorithmConfig) -> Any:
         from wocar.mechanisms.wocar import Wocar

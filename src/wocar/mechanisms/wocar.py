@@ -78,6 +78,10 @@ class Wocar(Objective[Batch, jax.Array, PolicyLoss, WocarNotes]):
         return 2 if self.config.critic_twin else 1
 
     @property
+    def lagged(self) -> bool:
+        return self.config.critic_lag
+
+    @property
     def regulariser(self) -> StateAdversarial:
         return StateAdversarial(self.config, self.limits)
 
@@ -101,15 +105,16 @@ class Wocar(Objective[Batch, jax.Array, PolicyLoss, WocarNotes]):
         lessons = self._lessons(state.worst, policy, batch, rows, past, base.gamma, progress)
         how = cfg.critic_lr * (1 - progress), cfg.critic_epochs, cfg.critic_minibatches, cfg.critic_tau
         critic, loss = fit_worst_critic(state.worst, *lessons[:3], jax.random.fold_in(key, 1), *how)
+        known = (state.worst if cfg.critic_lag else critic).target
         if cfg.importance_from == "value":
             w = state_importance(batch.value, lessons.found.value[:n], cfg.importance_floor)
         else:
             ball = cfg.set_ball(progress, self.limits)
-            drop = searched_drop(policy, critic.target, batch.obs, ball, self.actions)
+            drop = searched_drop(policy, known, batch.obs, ball, self.actions)
             w = state_importance(drop, jnp.zeros(()), cfg.importance_floor)
         if cfg.importance:
             reg = reg._replace(importance=w)
-        notes = WocarNotes(reg, self._term(critic.target, policy, batch, lessons))
+        notes = WocarNotes(reg, self._term(known, policy, batch, lessons))
         return WocarState(critic, replay), notes, info | report(lessons.found, w, loss)
 
     def _lessons(

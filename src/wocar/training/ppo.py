@@ -78,9 +78,10 @@ class PPO:
         """
         batch, after = self._prepare(learner, rollout)
         value_key, evaluate_key, policy_key = jax.random.split(key, 3)
-        fitting = BESIDE.submit(self._fit_value, learner, batch, value_key, progress)
+        fitting = BESIDE.submit(self._fit_value, learner, batch, value_key, evaluate_key, progress)
         policy, policy_opt, extra, improved = self._fit_policy(learner, batch, evaluate_key, policy_key, progress)
-        value, value_opt, fitted = fitting.result()
+        value, value_opt, fitted, beside = fitting.result()
+        extra = beside if self.objective.lagged else extra
         return Learner(policy, value, policy_opt, value_opt, extra, after), {**fitted, **improved}
 
     @eqx.filter_jit
@@ -92,8 +93,14 @@ class PPO:
         return 1.0 - progress if self.config.anneal_lr else jnp.ones(())
 
     @eqx.filter_jit
-    def _fit_value(self, learner: Learner, batch: Batch, key: jax.Array, progress: jax.Array) -> tuple[Any, Any, Info]:
-        cfg = self.config
+    def _fit_value(
+        self, learner: Learner, batch: Batch, key: jax.Array, evaluate_key: jax.Array, progress: jax.Array
+    ) -> tuple[Any, Any, Info, Any]:
+        cfg, extra = self.config, None
+        found: Info = {}
+        if self.objective.lagged:
+            policy = learner.policy.held(batch.memory.policy)
+            extra, _, found = self.objective.evaluate(learner.extra, policy, batch, cfg, evaluate_key, progress)
 
         def of_value(value: Any, batch: Batch, key: jax.Array) -> tuple[jax.Array, Info]:
             clip_range = cfg.clip_range if cfg.value_clip else None
@@ -102,7 +109,7 @@ class PPO:
 
         lr = self._lr(progress) * cfg.value_lr
         value, opt, info = self._descend(of_value, learner.value, learner.value_opt, batch, key, cfg.value_epochs, lr)
-        return value, opt, {**info, "value": batch.value.mean()}
+        return value, opt, {**info, **found, "value": batch.value.mean()}, extra
 
     @eqx.filter_jit
     def _fit_policy(
@@ -111,6 +118,8 @@ class PPO:
         cfg, objective, networks = self.config, self.objective, self.networks
         policy = learner.policy.held(batch.memory.policy)
         extra, notes, found = objective.evaluate(learner.extra, policy, batch, cfg, evaluate_key, progress)
+        if objective.lagged:  # the notes alone are needed here: XLA leaves out the rest
+            extra, found = None, {}
 
         def of_policy(policy: Any, part: tuple[Batch, Any], key: jax.Array) -> tuple[jax.Array, Info]:
             batch, notes = part
