@@ -89,6 +89,15 @@ def test_presets_that_there_are_not(method: str, env: str, preset: str, words: s
         default_config(method, env, preset)
 
 
+def test_the_first_preset_is_the_default() -> None:
+    for method, first in (("wocar-ppo", "robust"), ("sa-a2c", "robust"), ("ppo", "paper"), ("wocar-dqn", "paper")):
+        config = default_config(method, "Hopper-v4" if "ppo" in method else "CartPole-v1")
+        assert config.preset == first
+        config.check()
+    games = [vars(default_config("wocar-a2c", "Pong-v5", preset)) | {"preset": ""} for preset in ("robust", "paper")]
+    assert games[0] == games[1]
+
+
 def test_every_file_is_some_method_s() -> None:
     used = {file.name for m in METHODS.values() for file in files(m.layers or m.name)}
     there = {path.name for path in Path(default_config.__code__.co_filename).parent.glob("*.toml")}
