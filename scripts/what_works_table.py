@@ -16,6 +16,8 @@ COLUMNS = {
     "none": "natural",
     "maxdiff-plain": "MaxDiff, no noise",
     "pgd-10": "PGD-10",
+    "min-q": "min Q",
+    "own-worst-critic": "own worst critic",
     "robust-sarsa": "Robust Sarsa",
     "rs-mad": "RS-MAD",
     "worst-critic": "worst critic",

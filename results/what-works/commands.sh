@@ -4,7 +4,7 @@
 set -e
 task=$1
 shift
-attacks=none,maxdiff-plain,pgd-10,robust-sarsa,worst-critic
+suite=fast-v2
 floor=0.7
 [ "$task" = HalfCheetah ] && floor=0.5
 
@@ -15,7 +15,7 @@ one() { # variant, method, options
     [ -e "$run/agent/agent.json" ] ||
         wocar train "$method" --env "$task-v4" --seed "$seed" --steps 1_000_000 --threads 1 --out "$run" "$@"
     file=results/what-works/$task-$variant-s$seed.json
-    [ -e "$file" ] || wocar audit "$run" --attacks $attacks --episodes 50 --json "$file"
+    [ -e "$file" ] || wocar audit "$run" --suite $suite --json "$file"
 }
 
 for seed; do

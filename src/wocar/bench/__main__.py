@@ -11,6 +11,7 @@ from pathlib import Path
 from wocar.bench.dqn import dqn_round
 from wocar.bench.measure import audit_seconds, bare_rate, inner_problems, sb3_rate, training
 from wocar.bench.ratios import ATTACKERS, METHODS, MUJOCO, TRAINED, rate, ratios_of
+from wocar.bench.sac import sac_round
 from wocar.files import write_json
 from wocar.training.run_folder import provenance
 
@@ -48,6 +49,7 @@ def whole_round(steps: int, dqn_steps: int) -> Numbers:
     yield from audit_seconds(50).items()
     yield from inner_problems().items()
     yield from dqn_round(dqn_steps).items()
+    yield from sac_round().items()
 
 
 def only_round(methods: tuple[str, ...], steps: int) -> Numbers:
