@@ -79,8 +79,8 @@ def test_a_file_that_is_no_toml_is_named(tmp_path: Path) -> None:
         ("ppo", "Hopper-v4", "huge", "unknown preset 'huge'; presets: paper, reference, robust, small, fine-tune"),
         ("radial-ppo", "Hopper-v4", "reference", "radial-ppo has the preset paper only, not reference"),
         ("dqn", "CartPole-v1", "reference", "dqn has the presets paper, small, not reference"),
-        ("dqn", "CartPole-v1", "fine-tune", "only wocar-dqn has a fine-tune preset, on CartPole, Freeway"),
-        ("wocar-dqn", "Breakout-v5", "fine-tune", "only wocar-dqn has a fine-tune preset"),
+        ("dqn", "CartPole-v1", "fine-tune", "only sa-dqn and wocar-dqn have a fine-tune preset, on CartPole, Freeway"),
+        ("wocar-dqn", "Breakout-v5", "fine-tune", "only sa-dqn and wocar-dqn have a fine-tune preset"),
         ("atla-ppo", "Pong-v5", "paper", "atla-ppo has no settings for games; a2c, sa-a2c, wocar-a2c, dqn"),
     ],
 )
