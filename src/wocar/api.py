@@ -57,7 +57,7 @@ def train(
     method: str,
     env: str = RunConfig.env,
     *,
-    preset: str = "paper",
+    preset: str | None = None,
     victim: Path | str | None = None,
     out: Path | str | None = None,
     seed: int | None = None,
@@ -77,7 +77,7 @@ def train(
 def training_config(
     method: str,
     env: str = RunConfig.env,
-    preset: str = "paper",
+    preset: str | None = None,
     victim: Path | str | None = None,
     out: Path | str | None = None,
     seed: int | str = 0,
