@@ -20,7 +20,7 @@ from wocar.types import ActionSpace, EnvSpec
 
 SPEC = EnvSpec("toy", (4,), ActionSpace(2, -np.ones(2, np.float32), np.ones(2, np.float32)))
 CLOSED = {"eps": 0.0, "kappa_reg": 0.0}
-NO_CONTEXTS = {"kappa_wst": 0.0, "kappa_director": 0.0, "kappa_short": 0.0}
+NO_CONTEXTS = {"kappa_wst": 0.0, "kappa_director": 0.0, "kappa_natural": 0.0}
 
 
 def batch(n: int = 16) -> SACBatch:

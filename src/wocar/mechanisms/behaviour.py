@@ -3,15 +3,14 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from wocar.mechanisms.contexts import Context
 from wocar.types import Array
 
-NONE, WORST, SHORT, NATURAL, DIRECTOR = range(5)
-"""Attackers of an episode: nobody; the worst critic; the short-sighted one; the unattacked policy's; a director."""
+NONE, WORST, NATURAL, DIRECTOR = range(4)
+"""Attackers of an episode: nobody; the worst critic; the unattacked policy's critic; a director."""
 
 
 class Directors(NamedTuple):
@@ -29,7 +28,6 @@ class Behaviour:
     """Shares of episodes, by attacker; the rest is unattacked."""
 
     worst: float
-    short: float
     natural: float
     director: float
     mean: float
@@ -47,8 +45,8 @@ class Behaviour:
     def drawn(self, directors: Directors, where: np.ndarray, rng: np.random.Generator) -> Directors:
         """With new attackers in the environments `where`, whose episodes begin; the others keep theirs."""
         kind, weight, bias, noisy = (x.copy() for x in directors)
-        bounds = np.cumsum([self.worst, self.short, self.natural, self.director])
-        order = (WORST, SHORT, NATURAL, DIRECTOR, NONE)
+        bounds = np.cumsum([self.worst, self.natural, self.director])
+        order = (WORST, NATURAL, DIRECTOR, NONE)
         for i in np.flatnonzero(where):
             kind[i] = order[int(np.searchsorted(bounds, rng.uniform(), side="right"))]
             weight[i], bias[i] = draw_director(rng, *weight[i].shape)
@@ -64,10 +62,9 @@ def draw_director(rng: np.random.Generator, obs_size: int, actions: int) -> tupl
     return weight.astype(np.float32), bias.astype(np.float32)
 
 
-def episode_context(directors: Directors, obs: Array) -> tuple[Context, Array]:
-    """The contexts (n, ...) that the episodes are in, and the rows that the natural critic attacks."""
+def episode_context(directors: Directors, obs: Array) -> Context:
+    """The contexts (n, ...) that the episodes are in."""
     kind = jnp.asarray(directors.kind)
     along = jnp.einsum("no,noa->na", obs, directors.weight) + directors.bias
-    flags: list[jax.Array] = [(kind == which).astype(jnp.float32) for which in (WORST, SHORT)]
-    context = Context(jnp.where(kind[:, None] == DIRECTOR, along, 0.0), *flags, 1 - jnp.asarray(directors.noisy))
-    return context, kind == NATURAL
+    worst, natural = (jnp.asarray(kind == which, jnp.float32) for which in (WORST, NATURAL))
+    return Context(jnp.where(kind[:, None] == DIRECTOR, along, 0.0), worst, natural, 1 - jnp.asarray(directors.noisy))

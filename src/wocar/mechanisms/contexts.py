@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from wocar.types import Array
 
 FLAGS = 3
-"""Of the worst critic's attack, of the short-sighted critic's, and of acting without noise."""
+"""Of the worst critic's attack, of the natural critic's, and of acting without noise."""
 
 
 class Context(NamedTuple):
@@ -18,19 +18,20 @@ class Context(NamedTuple):
     """The action direction in {-1, 0, 1}^actions that a constant director pushes in, (N, actions)."""
     worst: Array
     """1 where the attacker minimises this context's own value: here the critic is the worst critic. (N,)"""
-    short: Array
-    """1 where the attacker minimises the short-sighted critic. (N,)"""
+    natural: Array
+    """1 where the attacker minimises the value of the unattacked policy. (N,)"""
     mean: Array
     """1 where the policy acts with its mean. (N,)"""
 
     @property
     def vector(self) -> jax.Array:
-        return jnp.concatenate([self.director, jnp.stack([self.worst, self.short, self.mean], axis=-1)], axis=-1)
+        flags = jnp.stack([self.worst, self.natural, self.mean], axis=-1)
+        return jnp.concatenate([self.director, flags], axis=-1)
 
     @property
     def attacked(self) -> jax.Array:
         """(N,)"""
-        return (self.worst > 0) | (self.short > 0) | jnp.any(self.director != 0, axis=-1)
+        return jnp.any(self.vector[:, :-1] != 0, axis=-1)
 
 
 class Shares(NamedTuple):
@@ -38,7 +39,7 @@ class Shares(NamedTuple):
 
     worst: Array | float
     director: Array | float
-    short: Array | float
+    natural: Array | float
     mean: Array | float
 
 
@@ -47,11 +48,15 @@ def draw_contexts(key: jax.Array, count: int, actions: int, shares: Shares) -> C
     u = jax.random.uniform(key, (count, actions + 2))
     first, second = u[:, 0], u[:, 1]
     worst = first < shares.worst
-    short = (first >= shares.worst) & (first < shares.worst + shares.short)
-    directed = (first >= shares.worst + shares.short) & (first < shares.worst + shares.short + shares.director)
+    by_critic = shares.worst + shares.natural
+    natural = (first >= shares.worst) & (first < by_critic)
+    directed = (first >= by_critic) & (first < by_critic + shares.director)
     director = jnp.where(directed[:, None], jnp.floor(3 * u[:, 2:]) - 1, 0.0)
-    flags = (x.astype(jnp.float32) for x in (worst, short, second < shares.mean))
-    return Context(director, *flags)
+    return Context(director, _float(worst), _float(natural), _float(second < shares.mean))
+
+
+def _float(flag: jax.Array) -> jax.Array:
+    return flag.astype(jnp.float32)
 
 
 def worst_context(actions: int) -> jax.Array:

@@ -47,8 +47,7 @@ class Critics(NamedTuple):
 class ActorSignal(NamedTuple):
     """What the policy is shown at s when it is improved, and what its action is worth at the true s.
 
-    `policy` and `critics` are those that an adversary may look at while it chooses what is shown, `extra` is the
-    objective's own state.
+    `policy` and `critics` are those that an adversary may look at while it chooses what is shown.
     """
 
     shown: Array
@@ -56,7 +55,6 @@ class ActorSignal(NamedTuple):
     policy: Any
     critics: Critics
     key: jax.Array
-    extra: Any = ()
     noisy: Array | None = None
     """(N,): 1 where the action is sampled, 0 where it is the mean; None: sampled everywhere."""
     attacked: Array | None = None
@@ -96,6 +94,13 @@ class SACObjective(Objective[SACBatch, ActorSignal, SACLoss, Any]):
         """Size of the critics' context; 0: critics Q(s, a)."""
         return 0
 
-    def exported(self, critics: Critics, extra: Any) -> dict[str, Any]:
+    def act(
+        self, policy: Any, critics: Critics, obs: Array, noise: Array, directors: Any, seed: Array, progress: Array
+    ) -> jax.Array:
+        """Actions in [-1, 1] while data is collected, (n, actions); `directors` are those of `behaviour`, or None."""
+        actions: jax.Array = policy.sample(obs, noise)[0]
+        return actions
+
+    def exported(self, critics: Critics) -> dict[str, Any]:
         """Critics Q(s, a) of the saved agent, by name."""
         return {"q": critics.one, "q-twin": critics.other}

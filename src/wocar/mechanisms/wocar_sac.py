@@ -1,14 +1,14 @@
 """The three mechanisms together in SAC: worst-case-aware robust SAC."""
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from wocar.bounds import Ball, action_box, worst_action_in_box
-from wocar.config_base import COUNT, NOT_NEGATIVE, SHARE, AlgorithmConfig
+from wocar.bounds import Ball, BoundMethod, action_box, worst_action_in_box
+from wocar.config_base import COUNT, SHARE, AlgorithmConfig
 from wocar.mechanisms.behaviour import NONE, Behaviour, Directors, episode_context
 from wocar.mechanisms.contexts import FLAGS, Context, Shares, draw_contexts, worst_context
 from wocar.mechanisms.objective import Info
@@ -16,7 +16,6 @@ from wocar.mechanisms.push import pull_of, pushed, shown_in
 from wocar.mechanisms.robust_sac import RobustSACConfig, StateAdversarialSAC, gaussian_kl
 from wocar.mechanisms.sac_objective import ActorSignal, Critics, SACBatch, SACLoss, SACNotes
 from wocar.mechanisms.state_reg import state_importance, state_regularisation
-from wocar.mechanisms.worst_value import WorstCritic, critic_step, worst_attack_backup
 from wocar.schedules import Schedule
 from wocar.types import Array, EnvSpec, UserError
 
@@ -28,8 +27,8 @@ class WocarSACConfig(RobustSACConfig, kind="wocar-sac"):
     """Mechanisms 1 and 2: final share of samples evaluated and improved under the worst critic's attack; 0: without."""
     kappa_director: float = 0.3
     """The same under a director that pushes the action one way for the whole episode."""
-    kappa_short: float = 0.2
-    """The same under the attack of a short-sighted critic of the unattacked policy."""
+    kappa_natural: float = 0.2
+    """The same under the attack of the unattacked policy's own critic."""
     kappa_mean: float = 0.0
     """Share of samples evaluated and improved without the policy's noise, as the agent is deployed."""
     kappa_end: float = 0.5
@@ -38,8 +37,10 @@ class WocarSACConfig(RobustSACConfig, kind="wocar-sac"):
     """Steps of an attacker's search in evaluation and improvement."""
     improve_attacked: bool = True
     """Mechanism 2 at the attacked state; without it the policy is improved as if nobody attacked."""
-    worst_set: Literal["searched", "crown", "crown-ibp", "ibp"] = "searched"
+    worst_set: Literal["searched", "box"] = "searched"
     """Mechanism 1: the worst observation by search, or the worst action of a box of all that an attacker can cause."""
+    bounds: BoundMethod = "crown"
+    """How that box is found."""
     search_steps: int = 5
     """Descent steps to the worst action of the box."""
     importance: bool = True
@@ -47,37 +48,31 @@ class WocarSACConfig(RobustSACConfig, kind="wocar-sac"):
     behave_worst: float = 0.25
     """Share of episodes in which the worst critic attacks the acting policy."""
     behave_director: float = 0.3
-    behave_short: float = 0.15
-    behave_natural: float = 0.05
-    """The same of directors, of the short-sighted critic, and of the unattacked policy's critic."""
+    behave_natural: float = 0.15
+    """The same of directors, and of the unattacked policy's critic."""
     behave_mean: float = 0.3
     """Share of episodes that act with the policy's mean."""
     behave_steps: int = 2
     """Steps of an attacker's search while acting."""
-    short_gamma: float = 0.9
-    short_lr: float = 1e-3
-    short_tau: float = 0.01
 
     ranges = (
         COUNT.of("attack_steps search_steps behave_steps")
-        | NOT_NEGATIVE.of("short_lr")
-        | SHARE.of("kappa_wst kappa_director kappa_short kappa_mean kappa_end short_gamma short_tau")
-        | SHARE.of("behave_worst behave_director behave_short behave_natural behave_mean")
+        | SHARE.of("kappa_wst kappa_director kappa_natural kappa_mean kappa_end")
+        | SHARE.of("behave_worst behave_director behave_natural behave_mean")
     )
 
     def check(self, run: Any) -> None:
-        if self.kappa_wst + self.kappa_director + self.kappa_short > 1 + 1e-6:
-            raise UserError("--kappa-wst, --kappa-director and --kappa-short are shares of samples: at most 1 in all")
-        if self.behave_worst + self.behave_director + self.behave_short + self.behave_natural > 1 + 1e-6:
-            raise UserError("--behave-worst, -director, -short and -natural are shares of episodes: at most 1 in all")
+        samples = self.kappa_wst + self.kappa_director + self.kappa_natural
+        episodes = self.behave_worst + self.behave_director + self.behave_natural
+        for name, share in (
+            ("kappa-wst, -director and -natural", samples),
+            ("behave-worst, -director and -natural", episodes),
+        ):
+            if share > 1 + 1e-6:
+                raise UserError(f"--{name} are shares of a whole: together at most 1, not {share:g}")
 
     def build(self, spec: EnvSpec, algorithm: AlgorithmConfig) -> "WocarSAC":
         return WocarSAC(self, spec.limits)
-
-
-class WocarSACState(NamedTuple):
-    short: WorstCritic | None
-    """The short-sighted critic."""
 
 
 @dataclass(frozen=True)
@@ -87,65 +82,48 @@ class WocarSAC(StateAdversarialSAC):
     config: WocarSACConfig
 
     @property
-    def critics(self) -> int:
-        return int(self.config.kappa_short > 0 or self.config.behave_short > 0)
-
-    @property
-    def behaviour(self) -> Behaviour | None:  # type: ignore[override]
+    def behaviour(self) -> Behaviour | None:
         c = self.config
-        shares = c.behave_worst, c.behave_short, c.behave_natural, c.behave_director, c.behave_mean
+        shares = c.behave_worst, c.behave_natural, c.behave_director, c.behave_mean
         return Behaviour(*shares) if any(shares) else None
 
     def contexts(self, actions: int) -> int:
         return actions + FLAGS
 
-    def init(self, critics: Any, obs_shape: tuple[int, ...]) -> WocarSACState:
-        return WocarSACState(None if critics is None else WorstCritic.create(critics))
-
     def drawn(self, key: jax.Array, like: Array, progress: jax.Array) -> Context:
         """Contexts for samples with such actions (N, actions)."""
         c, ramp = self.config, Schedule(1.0, end=self.config.kappa_end)(progress)
-        shares = (ramp * share for share in (c.kappa_wst, c.kappa_director, c.kappa_short))
-        return draw_contexts(key, *like.shape, Shares(*shares, c.kappa_mean))
+        shares = Shares(ramp * c.kappa_wst, ramp * c.kappa_director, ramp * c.kappa_natural, c.kappa_mean)
+        count, actions = like.shape
+        return draw_contexts(key, count, actions, shares)
 
-    def evaluate(  # type: ignore[override]
-        self, state: WocarSACState, policy: Any, batch: SACBatch, base: Critics, key: jax.Array, progress: jax.Array
-    ) -> tuple[WocarSACState, SACNotes, Info]:
+    def evaluate(
+        self, state: Any, policy: Any, batch: SACBatch, base: Critics, key: jax.Array, progress: jax.Array
+    ) -> tuple[Any, SACNotes, Info]:
         """Mechanism 1: each transition is backed up under the attack of its context.
 
         Under that of the worst critic this is eq. (1): the least of Q(s', ·, worst) over what the attacker can cause.
         """
         cfg, ball, keys = self.config, self.ball(progress), jax.random.split(key)
         context = self.drawn(keys[0], batch.actions, progress)
-        short = None if state.short is None else state.short.target
-        shown = shown_in(context, policy, base, short, ball, batch.next_obs, keys[1], cfg.attack_steps)
+        shown = shown_in(context, policy, base, ball, batch.next_obs, keys[1], cfg.attack_steps)
         chosen = (
             None if cfg.worst_set == "searched" else self._worst_actions(context, policy, base, ball, batch.next_obs)
         )
-        info: Info = {"eps": ball.eps}
-        if state.short is not None:
-            state, info["short_critic_loss"] = self._fit_short(state.short, policy, batch)
         noisy = 1 - context.mean if cfg.kappa_mean else None
-        return state, SACNotes(shown, context.vector, noisy, chosen), info
+        return state, SACNotes(shown, context.vector, noisy, chosen), {"eps": ball.eps}
 
     def _worst_actions(
         self, context: Context, policy: Any, critics: Critics, ball: Ball, obs: Array
     ) -> tuple[Array, Array]:
         """A_adv as a box of bounds, and its worst action, in the rows of the worst critic."""
         unit = policy.unit
-        box = action_box(unit.network, ball, obs, unit.low, unit.high, self.config.worst_set)
+        box = action_box(unit.network, ball, obs, unit.low, unit.high, self.config.bounds)
 
         def value(actions: Array) -> jax.Array:
             return critics.mean(obs, actions, context.vector)
 
         return context.worst, worst_action_in_box(value, unit.mode(obs), box, steps=self.config.search_steps)
-
-    def _fit_short(self, short: WorstCritic, policy: Any, batch: SACBatch) -> tuple[WocarSACState, jax.Array]:
-        """The unattacked policy's value at a short horizon, whose gradient an attacker like Robust Sarsa's follows."""
-        cfg, after = self.config, short.target(batch.next_obs, policy.unit_mode(batch.next_obs))
-        targets = worst_attack_backup(batch.rewards, batch.discounts == 0, after, cfg.short_gamma)
-        short, loss = critic_step(short, batch.obs, batch.actions, targets, cfg.short_lr, cfg.short_tau)
-        return WocarSACState(short), loss
 
     def improve(self, signal: ActorSignal, batch: SACBatch, notes: SACNotes, progress: jax.Array) -> ActorSignal:
         """Mechanism 2: the policy sees the attacked state, and its action is worth Q(s, a, t) under that attack.
@@ -155,8 +133,7 @@ class WocarSAC(StateAdversarialSAC):
         cfg, ball, keys = self.config, self.ball(progress), jax.random.split(signal.key)
         context = self.drawn(keys[0], batch.actions, progress)
         vector, policy = context.vector, signal.policy
-        short = None if signal.extra.short is None else signal.extra.short.target
-        shown = shown_in(context, policy, signal.critics, short, ball, batch.obs, keys[1], cfg.attack_steps)
+        shown = shown_in(context, policy, signal.critics, ball, batch.obs, keys[1], cfg.attack_steps)
 
         def value(obs: Array, actions: Array) -> jax.Array:
             return signal.critics.least(obs, actions, vector)
@@ -195,26 +172,23 @@ class WocarSAC(StateAdversarialSAC):
         self,
         policy: Any,
         critics: Critics,
-        state: WocarSACState,
         obs: Array,
-        directors: Directors,
         noise: Array,
+        directors: Directors,
         seed: Array,
-        progress: jax.Array,
+        progress: Array,
     ) -> jax.Array:
-        """Actions in [-1, 1] of the policy that these attackers show their observations to. (n, actions)"""
+        """The policy's actions at what these attackers show it."""
         cfg, ball = self.config, self.ball(progress)
-        context, natural = episode_context(directors, obs)
+        context = episode_context(directors, obs)
         if not cfg.kappa_mean:
             context = context._replace(mean=jnp.zeros_like(context.mean))
-        short = None if state.short is None else state.short.target
-        pull = pull_of(context, critics, short, obs, natural)
         start = ball.sample(jax.random.key(seed), obs)
-        x = pushed(policy, ball, obs, start, pull, cfg.behave_steps)
+        x = pushed(policy, ball, obs, start, pull_of(context, critics, obs), cfg.behave_steps)
         shown = jnp.where(jnp.asarray(directors.kind)[:, None] == NONE, obs, x)
-        return policy.sample(shown, noise * directors.noisy[:, None])[0]
+        return super().act(policy, critics, shown, noise * directors.noisy[:, None], directors, seed, progress)
 
-    def exported(self, critics: Critics, extra: Any) -> dict[str, Any]:
+    def exported(self, critics: Critics) -> dict[str, Any]:
         """The critic without an attack, and the worst critic, at the policy's own noise."""
         worst = worst_context(critics.one.context.shape[1] - FLAGS)
         names = ("q", "q-twin", "worst", "worst-twin")

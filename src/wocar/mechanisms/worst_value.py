@@ -77,28 +77,21 @@ def fit_worst_critic(
 ) -> tuple[WorstCritic, jax.Array]:
     """Eq. (7): minimise L_est of the worst critic by minibatch Adam; the target follows at rate τ."""
     n = targets.shape[0] // minibatches * minibatches
-    arrays, static = eqx.partition(critic, eqx.is_array)
-
-    def minibatch(arrays: Any, part: tuple[Array, Array, Array]) -> tuple[Any, jax.Array]:
-        stepped, loss = critic_step(eqx.combine(arrays, static), *part, lr, tau)
-        return eqx.filter(stepped, eqx.is_array), loss
-
-    def epoch(arrays: Any, key: jax.Array) -> tuple[Any, jax.Array]:
-        order = jax.random.permutation(key, targets.shape[0])[:n].reshape(minibatches, -1)
-        return jax.lax.scan(minibatch, arrays, tuple(x[order] for x in (obs, actions, targets)))
-
-    arrays, losses = jax.lax.scan(epoch, arrays, jax.random.split(key, epochs))
-    return eqx.combine(arrays, static), losses[-1].mean()
-
-
-def critic_step(
-    critic: WorstCritic, obs: Array, actions: Array, targets: Array, lr: jax.Array | float, tau: float
-) -> tuple[WorstCritic, jax.Array]:
-    """One Adam step on L_est of a minibatch; the target follows at rate τ."""
     online, static = eqx.partition(critic.online, eqx.is_array)
     target, _ = eqx.partition(critic.target, eqx.is_array)
-    loss, grads = jax.value_and_grad(lambda p: members_loss(eqx.combine(p, static), obs, actions, targets))(online)
-    direction, opt = _ADAM.update(grads, critic.opt)
-    online = jax.tree.map(lambda p, d: p - lr * d, online, direction)
-    target = jax.tree.map(lambda t, p: t + tau * (p - t), target, online)
-    return WorstCritic(eqx.combine(online, static), eqx.combine(target, static), opt), loss
+
+    def minibatch(carry: Any, part: tuple[Array, Array, Array]) -> tuple[Any, jax.Array]:
+        online, target, opt = carry
+        s, a, y = part
+        loss, grads = jax.value_and_grad(lambda p: members_loss(eqx.combine(p, static), s, a, y))(online)
+        direction, opt = _ADAM.update(grads, opt)
+        online = jax.tree.map(lambda p, d: p - lr * d, online, direction)
+        target = jax.tree.map(lambda t, p: t + tau * (p - t), target, online)
+        return (online, target, opt), loss
+
+    def epoch(carry: Any, key: jax.Array) -> tuple[Any, jax.Array]:
+        order = jax.random.permutation(key, targets.shape[0])[:n].reshape(minibatches, -1)
+        return jax.lax.scan(minibatch, carry, tuple(x[order] for x in (obs, actions, targets)))
+
+    (online, target, opt), losses = jax.lax.scan(epoch, (online, target, critic.opt), jax.random.split(key, epochs))
+    return WorstCritic(eqx.combine(online, static), eqx.combine(target, static), opt), losses[-1].mean()

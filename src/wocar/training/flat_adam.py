@@ -15,7 +15,7 @@ BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 class AdamState(NamedTuple):
     mean: jax.Array
     square: jax.Array
-    count: jax.Array
+    steps: jax.Array
 
 
 class FlatAdam:
@@ -31,9 +31,9 @@ class FlatAdam:
         (loss, more), grads = jax.value_and_grad(lambda p: objective(eqx.combine(p, static)), has_aux=True)(params)
         flat, unravel = ravel_pytree(params)
         gradient, _ = ravel_pytree(grads)
-        count = state.count + 1
+        steps = state.steps + 1
         mean = BETA1 * state.mean + (1 - BETA1) * gradient
         square = BETA2 * state.square + (1 - BETA2) * gradient**2
-        size = lr / (1 - BETA1**count)
-        flat = flat - size * mean / (jnp.sqrt(square / (1 - BETA2**count)) + EPSILON)
-        return eqx.combine(unravel(flat), static), AdamState(mean, square, count), (loss, more)
+        size = lr / (1 - BETA1**steps)
+        flat = flat - size * mean / (jnp.sqrt(square / (1 - BETA2**steps)) + EPSILON)
+        return eqx.combine(unravel(flat), static), AdamState(mean, square, steps), (loss, more)

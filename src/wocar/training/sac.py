@@ -111,8 +111,6 @@ class SAC:
         critics, contexts = Critics(one, other), self.objective.contexts(actions.size)
         if contexts:
             critics = Critics(*(ContextCritic.create(critic, contexts) for critic in critics))
-        half = tuple(max(1, width // 2) for width in cfg.hidden)
-        own = create_critic(size, actions.size, keys[3], half) if self.objective.critics else None
         log_alpha = jnp.log(jnp.float32(cfg.init_temperature))
         return SACLearner(
             policy=policy,
@@ -122,7 +120,7 @@ class SAC:
             policy_opt=self._adam.init(policy),
             critics_opt=self._adam.init(critics),
             alpha_opt=self._adam.init(log_alpha),
-            extra=self.objective.init(own, spec.obs_shape),
+            extra=self.objective.init(None, spec.obs_shape),
             average=jax.tree.map(_copy, policy) if cfg.average else None,
         )
 
@@ -201,7 +199,7 @@ class SAC:
         """A step each of actor and temperature."""
         cfg, alpha, critics = self.config, jnp.exp(learner.log_alpha), learner.critics
         noise_key, improve_key, loss_key = keys
-        natural = ActorSignal(batch.obs, critics.least, learner.policy, critics, improve_key, learner.extra)
+        natural = ActorSignal(batch.obs, critics.least, learner.policy, critics, improve_key)
         signal = self.objective.improve(natural, batch, notes, progress)
         noise = silenced(jax.random.normal(noise_key, batch.actions.shape), signal.noisy)
 

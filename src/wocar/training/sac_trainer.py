@@ -24,7 +24,8 @@ class SACTrainer(OffPolicy):
         self.learner = algorithm.init(spec, self.key)
         self.low, self.high = np.asarray(spec.actions.low), np.asarray(spec.actions.high)
         self.behaviour = algorithm.objective.behaviour
-        self._perturbed = eqx.filter_jit(algorithm.objective.act) if self.behaviour else None
+        self.directors: Any = None
+        self._act = eqx.filter_jit(algorithm.objective.act)
 
     def begin(self, env: VectorEnv, rng: np.random.Generator) -> None:
         super().begin(env, rng)
@@ -50,10 +51,8 @@ class SACTrainer(OffPolicy):
 
     def _policy_actions(self, obs: Any, noise: np.ndarray, progress: float) -> jax.Array:
         own = self.learner
-        if self._perturbed is None:
-            return _sampled(own.policy, obs, noise)
-        seed, now = self.rng.integers(2**31, dtype=np.uint32), np.float32(progress)
-        return self._perturbed(own.policy, own.critics, own.extra, obs, self.directors, noise, seed, now)
+        seed = self.rng.integers(2**31, dtype=np.uint32) if self.behaviour else None
+        return self._act(own.policy, own.critics, obs, noise, self.directors, seed, np.float32(progress))
 
     def learn(self, key: jax.Array, progress: float) -> dict[str, jax.Array]:
         cfg = self.cfg
@@ -76,14 +75,9 @@ class SACTrainer(OffPolicy):
     def agent(self) -> Agent:
         agent, own = super().agent(), self.learner
         agent.policy = own.policy if own.average is None else own.average
-        critics = self.algorithm.objective.exported(own.target, own.extra)
+        critics = self.algorithm.objective.exported(own.target)
         agent.critics = {name: in_action_units(critic, own.policy) for name, critic in critics.items()}
         return agent
-
-
-@eqx.filter_jit
-def _sampled(policy: SquashedGaussianPolicy, obs: Any, noise: Any) -> jax.Array:
-    return policy.sample(obs, noise)[0]
 
 
 def in_action_units(critic: ActionCritic, policy: SquashedGaussianPolicy) -> ActionCritic:
