@@ -59,6 +59,7 @@ def weights(learner: Any) -> list[np.ndarray]:
         ("sa-sac", {"kappa_reg": 0.0}, {"kappa_reg": 3.0, "eps": 0.3}),
         ("valt-eps-sac", CLOSED, {"kappa_reg": 0.0, "eps": 0.3}),
         ("wocar-sac", CLOSED | NO_CONTEXTS, {**NO_CONTEXTS, "kappa_wst": 1.0, "eps": 0.3}),
+        ("wocar-sac", {**CLOSED, **NO_CONTEXTS, "see_context": False}, {"see_context": False, "eps": 0.3}),
     ],
 )
 def test_closed_doors_leave_sac_and_open_ones_do_not(

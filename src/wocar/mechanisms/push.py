@@ -25,21 +25,28 @@ def pushed(policy: Any, ball: Ball, obs: Array, start: Array, pull: Pull, steps:
     return found
 
 
-def pull_of(context: Context, critics: Any, obs: Array) -> Pull:
+def pull_of(context: Context, critics: Any, obs: Array, see_context: bool = True) -> Pull:
     """Where the attackers of these contexts push: down the value of their critic, or along the director."""
     by_critic = (context.worst > 0) | (context.natural > 0)
-    vector = jnp.where(context.natural[:, None] > 0, 0.0, context.vector)
+    more = (jnp.where(context.natural[:, None] > 0, 0.0, context.vector),) if see_context else ()
 
     def pull(actions: Array) -> Array:
-        down = -jax.grad(lambda a: critics.one(obs, a, vector).sum())(actions)
+        down = -jax.grad(lambda a: critics.one(obs, a, *more).sum())(actions)
         return jnp.where(by_critic[:, None], down, context.director)
 
     return pull
 
 
 def shown_in(
-    context: Context, policy: Any, critics: Any, ball: Ball, obs: Array, key: jax.Array, steps: int
+    context: Context,
+    policy: Any,
+    critics: Any,
+    ball: Ball,
+    obs: Array,
+    key: jax.Array,
+    steps: int,
+    see_context: bool = True,
 ) -> jax.Array:
     """What the policy sees of each state under the attack of its context: the state itself where there is none."""
-    x = pushed(policy, ball, obs, ball.sample(key, obs), pull_of(context, critics, obs), steps)
+    x = pushed(policy, ball, obs, ball.sample(key, obs), pull_of(context, critics, obs, see_context), steps)
     return jnp.where(context.attacked[:, None], x, obs)

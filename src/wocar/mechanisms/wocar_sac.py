@@ -33,6 +33,8 @@ class WocarSACConfig(RobustSACConfig, kind="wocar-sac"):
     """Share of samples evaluated and improved without the policy's noise, as the agent is deployed."""
     kappa_end: float = 0.5
     """Share of training at which these shares are whole."""
+    see_context: bool = True
+    """Whether the critics know which attack goes on; without it one critic stands for the mixture of all attacks."""
     attack_steps: int = 1
     """Steps of an attacker's search in evaluation and improvement."""
     improve_attacked: bool = True
@@ -88,7 +90,11 @@ class WocarSAC(StateAdversarialSAC):
         return Behaviour(*shares) if any(shares) else None
 
     def contexts(self, actions: int) -> int:
-        return actions + FLAGS
+        return actions + FLAGS if self.config.see_context else 0
+
+    def seen(self, vector: Array) -> Array | None:
+        """What the critics see of contexts (N, contexts)."""
+        return vector if self.config.see_context else None
 
     def drawn(self, key: jax.Array, like: Array, progress: jax.Array) -> Context:
         """Contexts for samples with such actions (N, actions)."""
@@ -106,12 +112,12 @@ class WocarSAC(StateAdversarialSAC):
         """
         cfg, ball, keys = self.config, self.ball(progress), jax.random.split(key)
         context = self.drawn(keys[0], batch.actions, progress)
-        shown = shown_in(context, policy, base, ball, batch.next_obs, keys[1], cfg.attack_steps)
+        shown = shown_in(context, policy, base, ball, batch.next_obs, keys[1], cfg.attack_steps, cfg.see_context)
         chosen = (
             None if cfg.worst_set == "searched" else self._worst_actions(context, policy, base, ball, batch.next_obs)
         )
         noisy = 1 - context.mean if cfg.kappa_mean else None
-        return state, SACNotes(shown, context.vector, noisy, chosen), {"eps": ball.eps}
+        return state, SACNotes(shown, self.seen(context.vector), noisy, chosen), {"eps": ball.eps}
 
     def _worst_actions(
         self, context: Context, policy: Any, critics: Critics, ball: Ball, obs: Array
@@ -121,7 +127,7 @@ class WocarSAC(StateAdversarialSAC):
         box = action_box(unit.network, ball, obs, unit.low, unit.high, self.config.bounds)
 
         def value(actions: Array) -> jax.Array:
-            return critics.mean(obs, actions, context.vector)
+            return critics.mean(obs, actions, self.seen(context.vector))
 
         return context.worst, worst_action_in_box(value, unit.mode(obs), box, steps=self.config.search_steps)
 
@@ -132,8 +138,8 @@ class WocarSAC(StateAdversarialSAC):
         """
         cfg, ball, keys = self.config, self.ball(progress), jax.random.split(signal.key)
         context = self.drawn(keys[0], batch.actions, progress)
-        vector, policy = context.vector, signal.policy
-        shown = shown_in(context, policy, signal.critics, ball, batch.obs, keys[1], cfg.attack_steps)
+        vector, policy = self.seen(context.vector), signal.policy
+        shown = shown_in(context, policy, signal.critics, ball, batch.obs, keys[1], cfg.attack_steps, cfg.see_context)
 
         def value(obs: Array, actions: Array) -> jax.Array:
             return signal.critics.least(obs, actions, vector)
@@ -152,7 +158,8 @@ class WocarSAC(StateAdversarialSAC):
     def _importance(self, signal: ActorSignal, obs: Array, shown: Array) -> jax.Array:
         """w(s) of eq. (5): what the attack costs at once, by the worst critic."""
         policy, critics = signal.policy, signal.critics
-        worst = jnp.broadcast_to(worst_context(len(policy.low)), (len(obs), self.contexts(len(policy.low))))
+        one = worst_context(len(policy.low))
+        worst = self.seen(jnp.broadcast_to(one, (len(obs), len(one))))
         return state_importance(*(critics.mean(obs, policy.unit_mode(x), worst) for x in (obs, shown)))
 
     def loss(
@@ -184,12 +191,14 @@ class WocarSAC(StateAdversarialSAC):
         if not cfg.kappa_mean:
             context = context._replace(mean=jnp.zeros_like(context.mean))
         start = ball.sample(jax.random.key(seed), obs)
-        x = pushed(policy, ball, obs, start, pull_of(context, critics, obs), cfg.behave_steps)
+        x = pushed(policy, ball, obs, start, pull_of(context, critics, obs, cfg.see_context), cfg.behave_steps)
         shown = jnp.where(jnp.asarray(directors.kind)[:, None] == NONE, obs, x)
         return super().act(policy, critics, shown, noise * directors.noisy[:, None], directors, seed, progress)
 
     def exported(self, critics: Critics) -> dict[str, Any]:
         """The critic without an attack, and the worst critic, at the policy's own noise."""
+        if not self.config.see_context:
+            return super().exported(critics)
         worst = worst_context(critics.one.context.shape[1] - FLAGS)
         names = ("q", "q-twin", "worst", "worst-twin")
         return dict(zip(names, [c.at(t) for t in (None, np.asarray(worst)) for c in critics], strict=True))
