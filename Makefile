@@ -13,6 +13,8 @@ FAST := $(addprefix tests/,test_architecture.py test_agent.py test_docs.py test_
 # The tested version. Where an index offers its CPU build (2.13.0+cpu), pip prefers that to the one with gigabytes of CUDA.
 TORCH := torch==2.13.0
 
+TIER ?= whole
+
 PIP = .venv/bin/python -m pip install --quiet --disable-pip-version-check -c requirements/lock.txt
 RUN = .venv/bin/python -m
 
@@ -45,8 +47,8 @@ lint: .venv/.setup  ## lint, format check, types
 
 check: lint test  ## what a change must pass: lint, format check, types, all tests
 
-bench: .venv/.oracle  ## measure the speed ratios
-	$(RUN) wocar.bench
+bench: .venv/.oracle  ## measure the speed ratios; TIER=quick takes two minutes
+	$(RUN) wocar.bench --tier $(TIER)
 
 docs: .venv/.docs  ## build the documentation into site/; a broken link is an error
 	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict --quiet

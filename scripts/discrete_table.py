@@ -18,7 +18,7 @@ def main() -> None:
         natural, pgd, bound = data["attacks"]["none"], data["attacks"]["pgd-10"], data["certified"]
         kept = f"{pgd['mean'] / natural['mean']:.0%}" if natural["mean"] > 0 else "-"
         numbers = f"{natural['mean']:.1f} | {pgd['mean']:.1f} | {kept} | {pgd['flips']:.0%} | {bound['mean']:.1f}"
-        key = (data["env"], data["meta"]["method"], data["meta"]["seed"])
+        key = (data["env"], file.stem.rsplit("-", 2)[0], data["meta"]["seed"])
         rows.append((key, f"| {key[0]} | {pgd['eps']:g} | {key[1]} | {key[2]} | {numbers} |"))
     for _, line in sorted(rows):
         print(line)

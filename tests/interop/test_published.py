@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from wocar.agent import load_agent
 from wocar.api import default_threat
+from wocar.attacks.learned import PAADAttack, learned_attack
 from wocar.evaluation.episodes import run_episodes
 from wocar.interop import load, load_all
 from wocar.networks import GaussianPolicy, RecurrentPolicy
@@ -61,6 +62,17 @@ def test_mlp_by_hand(tmp_path: Path, forge: SimpleNamespace, tree: dict[str, Any
     assert adversary.meta["attack"] == "sa-rl"
     assert adversary.spec.actions.size == 11
     np.testing.assert_array_equal(adversary.normaliser(z), z)
+
+
+def test_a_director_is_loaded_with_our_sign(tmp_path: Path, forge: SimpleNamespace, tree: dict[str, Any]) -> None:
+    """PA-AD's director has the size of an action; the release moves the victim against its output, we along it."""
+    tree["adversary_policy_model"] = tree["policy_model"]
+    victim, adversary = load_all(write(tmp_path / "x.model", forge, tree))
+    assert adversary is not None
+    assert (adversary.meta["attack"], adversary.spec.actions.size) == ("pa-ad", 3)
+    z = np.random.default_rng(1).normal(size=(5, 11)).astype(np.float32)
+    np.testing.assert_array_equal(adversary.policy.mode(z), -victim.policy.mode(z))
+    assert isinstance(learned_attack(adversary, victim.spec), PAADAttack)
 
 
 def test_normaliser_by_hand(tmp_path: Path, forge: SimpleNamespace, tree: dict[str, Any]) -> None:

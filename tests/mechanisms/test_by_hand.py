@@ -1,5 +1,6 @@
 """Each equation on numbers small enough to check by hand."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -12,7 +13,15 @@ from wocar.mechanisms.state_reg import (
     state_regularisation,
 )
 from wocar.mechanisms.worst_policy import mixed_values, robust_advantage, worst_policy_loss
-from wocar.mechanisms.worst_value import estimation_loss, follow, worst_attack_backup
+from wocar.mechanisms.worst_value import (
+    WorstCritic,
+    estimation_loss,
+    fit_worst_critic,
+    follow,
+    q_at,
+    worst_attack_backup,
+)
+from wocar.networks import DiscreteCritic, mlp
 
 
 def test_worst_attack_backup_drops_the_future_of_terminal_steps() -> None:
@@ -29,6 +38,15 @@ def test_follow_takes_the_next_step_or_what_was_found_at_the_boundary() -> None:
     last = jnp.array([False, True, False, True])
     ends = jnp.array([1, 4])  # slot 4 is a filler
     np.testing.assert_array_equal(follow(here, last, ends, jnp.array([99.0, 55.0])), [11.0, 99.0, 13.0, 13.0])
+
+
+def test_the_worst_critic_learns_from_fewer_rows_than_minibatches() -> None:
+    network = mlp([1, 8, 2], jax.random.key(0), activation="relu")
+    obs, actions, wanted = jnp.array([[0.0], [1.0], [2.0]]), jnp.array([0, 1, 0]), jnp.array([1.0, -2.0, 3.0])
+    fresh = WorstCritic.create(DiscreteCritic(network))
+    fitted, loss = fit_worst_critic(fresh, obs, actions, wanted, jax.random.key(1), 0.01, 200, 32, 1.0)
+    assert float(loss) < 0.1
+    np.testing.assert_allclose(q_at(fitted.target, obs, actions), wanted, atol=0.5)
 
 
 def test_worst_policy_loss_is_minus_the_expected_worst_value() -> None:

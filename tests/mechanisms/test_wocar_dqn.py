@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wocar.bounds import Ball, network_bounds, taken
-from wocar.config_base import configured
+from wocar.config_base import configured, flat_settings
 from wocar.mechanisms.objective import BaseLoss
 from wocar.mechanisms.q_config import WocarQConfig
-from wocar.mechanisms.q_objective import ActionValues, QBatch, QNet, StateAdversarialQ, StepOutcome
+from wocar.mechanisms.q_objective import ActionValues, QBatch, QNet, StateAdversarialQ, StepOutcome, spaced
 from wocar.mechanisms.q_reg import hinge, margin, margin_bound
 from wocar.mechanisms.wocar_dqn import WocarQ, WocarQState
 from wocar.methods.presets import default_config, make_algorithm
@@ -74,12 +74,24 @@ def test_every_kind_of_dqn_has_settings_that_can_run(env: str) -> None:
         default_config(method, env).check()
 
 
-def test_settings_for_fine_tuning_are_for_one_method() -> None:
+def test_settings_for_fine_tuning_are_for_some_tasks() -> None:
     tuned, plain = (default_config("wocar-dqn", "CartPole-v1", preset) for preset in ("fine-tune", "paper"))
     assert tuned.algorithm.tau < plain.algorithm.tau  # type: ignore[union-attr]
     for method, env in (("dqn", "CartPole-v1"), ("wocar-dqn", "GoHomeGrid-v0"), ("wocar-dqn", "Breakout-v5")):
         with pytest.raises(UserError, match="fine-tune preset, on CartPole"):
             default_config(method, env, "fine-tune")
+
+
+@pytest.mark.parametrize("env", ["CartPole-v1", "LunarLander-v3", "Pong-stack2-v5", "Freeway-v5"])
+def test_sa_dqn_is_fine_tuned_as_wocar_dqn_is(env: str) -> None:
+    """The control: the same algorithm, steps, radius and regulariser."""
+    control, ours = (default_config(method, env, "fine-tune") for method in ("sa-dqn", "wocar-dqn"))
+    control.check()
+    assert (control.algorithm, control.steps) == (ours.algorithm, ours.steps)
+    shared = {
+        name: value for name, value in flat_settings(ours.robust).items() if name in flat_settings(control.robust)
+    }
+    assert flat_settings(control.robust) == shared
 
 
 @pytest.mark.parametrize("env", ["Pong-stack2-v5", "Freeway-v5"])
@@ -171,6 +183,8 @@ def doors(**switch: Any) -> list[np.ndarray]:
         {"reg_steps": 1},
         {"reg_lead": 0.0},
         {"reg_reference": "values"},
+        {"reg_share": 0.25},
+        {"worst_share": 0.25},
         {"norm": "l2"},
         {"eps_schedule": "cubic", "eps_end": 1.0},
     ],
@@ -228,6 +242,41 @@ def test_the_regulariser_keeps_the_action_of_the_values_or_its_own() -> None:
     assert penalty() == pytest.approx(1 - 2)
     assert penalty(reg_reference="values", kappa_wst=0.4, kappa_schedule="constant") == pytest.approx(1 - 2)
     assert penalty(reg_reference="values", kappa_wst=0.0) == pytest.approx(2 - 0)
+
+
+def test_rows_evenly_spaced() -> None:
+    rows = np.arange(8)
+    assert spaced(0.25)(rows).tolist() == [0, 4]
+    assert spaced(0.75)(rows).tolist() == [0, 1, 2, 4, 5, 6]
+    assert spaced(0.0)(rows).tolist() == [0]
+    assert spaced(1.0)(rows) is rows
+
+
+@pytest.mark.parametrize("several_steps", [False, True])
+@pytest.mark.parametrize("reference", ["own", "values"])
+def test_a_share_of_rows_is_what_those_rows_would_have_alone(reference: Any, several_steps: bool) -> None:
+    """Worst targets, the rows that teach them and the penalty; natural targets and mixed values are of every row."""
+    spec, batch, quarter = SPECS["vector"], make_batch(SPECS["vector"]), np.arange(0, 16, 4)
+    if several_steps:
+        far = make_batch(spec, 16)
+        batch = batch._replace(later=StepOutcome(far.rewards * 2, far.next_obs + 1, far.discounts))
+    nets = [DiscreteCritic(mlp([4, 8, 8, 3], jax.random.key(k), activation="relu")) for k in range(5)]
+    extra = WocarQState(QNet(nets[0], nets[1], ()), QNet(nets[2], nets[3], ()))
+    policy = GreedyPolicy(nets[4].network)
+    usual = {"eps": 0.1, "reg_solver": "convex", "reg_reference": reference, "importance": False}
+
+    def told(batch: QBatch, **shares: float) -> tuple[list[np.ndarray], Any, float]:
+        objective, base = WocarQ(configured(WocarQConfig, **usual, **shares), spec.actions), Recorder()
+        _, notes, _ = objective.evaluate(extra, policy, batch, base, KEY, LATE)
+        return base.wanted, notes, float(objective.loss(NO_LOSS, policy, batch, notes, KEY, LATE)[0])
+
+    (natural, worst), notes, _ = told(batch)
+    (same_natural, some_worst), same_notes, penalty = told(batch, reg_share=0.25, worst_share=0.25)
+    np.testing.assert_array_equal(same_natural, natural)
+    np.testing.assert_allclose(some_worst, worst[quarter], rtol=1e-5)
+    np.testing.assert_array_equal(same_notes.worst.target, notes.worst.target)
+    alone = QBatch(*(None if x is None else jax.tree.map(lambda y: y[quarter], x) for x in batch))
+    assert penalty == pytest.approx(told(alone)[2], rel=1e-5)
 
 
 def test_the_worst_target_follows_the_scheduled_radius() -> None:

@@ -1,6 +1,7 @@
 """Recordings: what is drawn beside a frame, what a GIF says of itself, and the command on real environments."""
 
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 
 import equinox as eqx
@@ -10,11 +11,13 @@ import pytest
 from PIL import Image
 
 from wocar.agent import Agent, load_agent
+from wocar.cli import main as train
 from wocar.cli.record_command import main
 from wocar.envs import env_spec
 from wocar.envs.render import make_rendered, offscreen_backend
 from wocar.evaluation.attack_registry import attack_by_name
 from wocar.evaluation.recording import episode
+from wocar.evaluation.worst_case import importance
 from wocar.networks import (
     CategoricalPolicy,
     GaussianPolicy,
@@ -26,6 +29,7 @@ from wocar.networks import (
 from wocar.networks.layers import ACTIVATIONS
 from wocar.report.clips import DOWN, PAPER, UP, bars, pixels, read_clip, still, write_clip
 from wocar.threat import Threat
+from wocar.training.run_folder import load_run_agent
 from wocar.types import UserError
 
 
@@ -158,6 +162,30 @@ def test_mistakes_are_one_line(options: list[str], words: str, tmp_path: Path, m
     with pytest.raises(UserError, match=words) as told:
         main([str(homing(tmp_path / "agent")), *options])
     assert "\n" not in str(told.value)
+
+
+def test_importance_of_wocar_dqn(tmp_path: Path) -> None:
+    """By the values without an attacker, which weigh its regulariser."""
+    tiny = ["--n-envs", "4", "--learning-starts", "24", "--batch-size", "4", "--buffer-size", "100", "--steps", "48"]
+    with pytest.raises(SystemExit) as stop:
+        train(["train", "wocar-dqn", "--env", "Pong-v5", "--preset", "small", *tiny, "--out", str(tmp_path / "run")])
+    assert not stop.value.code
+    out = tmp_path / "states.png"
+    assert main([str(tmp_path / "run"), "--importance", "--steps", "12", "--out", str(out)]) == 0
+    with Image.open(out) as image:
+        assert np.asarray(image.convert("RGB")).std() > 5
+    agent = load_run_agent(tmp_path / "run")
+    z = np.random.default_rng(0).random((3, *agent.spec.obs_shape), np.float32)
+    q = np.asarray(agent.critics["natural"](z))
+    np.testing.assert_allclose(importance(agent, Threat(0.1), z), np.ptp(q, axis=-1), rtol=1e-5)
+
+
+@pytest.mark.skipif(find_spec("pygame") is not None, reason="pygame is installed")
+def test_a_missing_library_of_drawing_is_one_line(tmp_path: Path) -> None:
+    policy = CategoricalPolicy(eqx.nn.Sequential([linear(np.zeros((2, 4)), np.zeros(2))]))
+    Agent(env_spec("CartPole-v1"), ScaledNormaliser.identity((4,)), policy, {}, {}).save(tmp_path / "agent")
+    with pytest.raises(UserError, match="CartPole-v1 cannot be drawn: pygame is not installed"):
+        main([str(tmp_path / "agent"), "--out", str(tmp_path / "clip.gif")])
 
 
 def test_mp4_by_ffmpeg_or_not_at_all(tmp_path: Path) -> None:

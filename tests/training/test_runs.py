@@ -69,6 +69,12 @@ def one_line(capsys: pytest.CaptureFixture[str]) -> str:
     return message
 
 
+def test_a_rollout_smaller_than_the_critic_s_minibatches(tmp_path: Path) -> None:
+    options = ["--env", "CartPole-v1", "--n-envs", "4", "--n-steps", "5", "--steps", "400"]
+    assert train("wocar-a2c", tmp_path / "run", *options) == 0
+    assert all(np.isfinite(row["critic_loss"]) for row in metrics(tmp_path / "run"))
+
+
 @pytest.mark.parametrize("env", ["CartPole-v1", "Pendulum-v1", "Hopper-v4"])
 @pytest.mark.parametrize("method", ["ppo", "a2c"])
 def test_a_run_writes_what_it_did(method: str, env: str, tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """Attack protocols, and attacks applied step after step. The caller projects onto the ball."""
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, NamedTuple, Protocol
 
 import equinox as eqx
 import jax
@@ -48,14 +49,15 @@ class Perturbation:
         self.calls = 0
         self._key, self._used = jax.random.key(seed), 0.0
         self._carry: Any = None
+        self._policy: Any = None
 
     def __call__(self, policy: Policy, obs: np.ndarray) -> np.ndarray:
         self.calls += 1
         if self._carry is None and hasattr(self.attack, "start"):
             self._carry = self.attack.start(len(obs))
-        shown, used, self._carry = _perturbed(
-            self.attack, policy, self.ball, jnp.asarray(obs), self._key, jnp.uint32(self.calls), self._carry
-        )
+        if policy is not self._policy:
+            self._policy, self._parts = policy, Parts.of((self.attack, policy, self.ball))
+        shown, used, self._carry = _perturbed(*self._parts, obs, self._key, np.uint32(self.calls), self._carry)
         self._used += float(used)
         return np.asarray(shown)
 
@@ -101,10 +103,38 @@ class Disturbance:
         return self._used / max(self.calls, 1)
 
 
-@eqx.filter_jit
+class Fixed:
+    """What of a tree is no array, as a static argument of `jax.jit`; its hash is taken once."""
+
+    def __init__(self, tree: Any) -> None:
+        leaves, structure = jax.tree.flatten(tree)
+        self.tree, self._key = tree, (structure, tuple(leaves))
+        self._hash = hash(self._key)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Fixed) and self._key == other._key)
+
+
+class Parts(NamedTuple):
+    """A tree taken apart once, for many calls: `eqx.filter_jit` would do so at each."""
+
+    fixed: Fixed
+    arrays: Any
+
+    @classmethod
+    def of(cls, tree: Any) -> "Parts":
+        arrays, rest = eqx.partition(tree, eqx.is_array)
+        return cls(Fixed(rest), arrays)
+
+
+@partial(jax.jit, static_argnums=0)
 def _perturbed(
-    attack: Any, policy: Policy, ball: Ball, obs: jax.Array, key: jax.Array, call: jax.Array, carry: Any
+    fixed: Fixed, arrays: Any, obs: jax.Array, key: jax.Array, call: jax.Array, carry: Any
 ) -> tuple[jax.Array, jax.Array, Any]:
+    attack, policy, ball = eqx.combine(arrays, fixed.tree)
     key = jax.random.fold_in(key, call)
     if carry is None:
         shown = attack.perturb(policy, ball, obs, key)

@@ -27,6 +27,16 @@ TASKS: dict[str, dict[str, Any]] = {
     "CartPole-v1": {"train_freq": 4, "batch_size": 64, "hidden": (64, 64), "double": False},
     "Pong-v5": {"train_freq": 4, "batch_size": 32, "network": "nature", "double": False, "per_alpha": 0.0, "n_step": 1},
 }
+EVERY_ROW = {"reg_share": 1.0, "worst_share": 1.0}
+UPDATES: dict[str, tuple[str, str, dict[str, float]]] = {
+    "dqn": ("dqn", "small", {}),
+    "sa-dqn": ("sa-dqn", "small", {}),
+    "wocar-dqn": ("wocar-dqn", "small", {}),
+    "wocar-dqn every row": ("wocar-dqn", "small", EVERY_ROW),
+    "wocar-dqn fine-tune": ("wocar-dqn", "fine-tune", {}),
+    "wocar-dqn fine-tune every row": ("wocar-dqn", "fine-tune", EVERY_ROW),
+}
+"""Gradient steps that are timed: method, preset, settings of the objective."""
 SB3_SCRIPT = """
 import sys, time
 from stable_baselines3 import DQN
@@ -107,24 +117,39 @@ class Clock:
         return sum(self.seconds.get(name, 0.0) for name in names)
 
 
-def update_ms(method: str, repeats: int = 20) -> float:
-    """Milliseconds of a gradient step on Pong's frames with the small network, late in training."""
-    config = default_config(method, "Pong-v5", "small")
-    spec = env_spec("Pong-v5")
-    algorithm = make_algorithm(config, spec)
-    assert isinstance(algorithm, DQN)
-    worker = DQNTrainer(config, algorithm, spec)
-    rng, n = np.random.default_rng(0), algorithm.config.batch_size
-    frames = rng.integers(0, 256, (2, n, *spec.obs_shape), np.uint8)
-    actions = rng.integers(0, spec.actions.size, n).astype(np.int32)
-    ones = np.ones(n, np.float32)
-    batch, learner, times = QBatch(frames[0], actions, ones, frames[1], ones, ones), worker.learner, []
-    for k in range(repeats + 2):
-        start = time.perf_counter()
-        learner, errors, _ = algorithm.update(learner, batch, jax.random.key(k), jnp.float32(0.9))
+class Updater:
+    """Gradient steps of a method on one batch of Pong's frames with the small network, late in training."""
+
+    def __init__(self, method: str, preset: str, **robust: float) -> None:
+        config, spec = default_config(method, "Pong-v5", preset), env_spec("Pong-v5")
+        if robust:
+            config = dataclasses.replace(config, robust=dataclasses.replace(config.robust, **robust))  # type: ignore[type-var]
+        algorithm = make_algorithm(config, spec)
+        assert isinstance(algorithm, DQN)
+        rng, n = np.random.default_rng(0), algorithm.config.batch_size
+        frames = rng.integers(0, 256, (2, n, *spec.obs_shape), np.uint8)
+        actions = rng.integers(0, spec.actions.size, n).astype(np.int32)
+        ones = np.ones(n, np.float32)
+        self.algorithm, self.learner = algorithm, DQNTrainer(config, algorithm, spec).learner
+        self.batch = QBatch(frames[0], actions, ones, frames[1], ones, ones)
+
+    def seconds(self) -> float:
+        """Of one step, the processor's own: other programs do not count."""
+        start = time.process_time()
+        self.learner, errors, _ = self.algorithm.update(self.learner, self.batch, jax.random.key(0), jnp.float32(0.9))
         jax.block_until_ready(errors)
-        times.append(time.perf_counter() - start)
-    return 1000 * statistics.median(times[2:])
+        return time.process_time() - start
+
+
+def update_ms(turns: int = 6, steps: int = 5) -> dict[str, float]:
+    """Milliseconds of a gradient step of each kind; they take turns, so that a busy machine is equally so for all."""
+    updaters = {name: Updater(method, preset, **robust) for name, (method, preset, robust) in UPDATES.items()}
+    times: dict[str, list[float]] = {name: [] for name in updaters}
+    for turn in range(turns + 1):
+        for name, updater in updaters.items():
+            seconds = [updater.seconds() for _ in range(steps)]
+            times[name] += seconds if turn else []
+    return {f"{name} update ms": 1000 * statistics.median(values) for name, values in times.items()}
 
 
 def dqn_round(steps: int) -> dict[str, float | None]:
@@ -136,11 +161,12 @@ def dqn_round(steps: int) -> dict[str, float | None]:
             ours = our_rates(env, count, Path(folder))
         numbers |= {f"dqn {env} {name}": value for name, value in ours.items()}
         numbers[f"sb3 dqn {env} steps/s"] = sb3_rate(env, count // 4)
-    return numbers | {f"{method} update ms": update_ms(method) for method in ("dqn", "sa-dqn", "wocar-dqn")}
+    return numbers | update_ms()
 
 
 def dqn_ratios(measured: dict[str, float]) -> dict[str, float]:
-    ratios = {"wocar-dqn update / dqn update": measured["wocar-dqn update ms"] / measured["dqn update ms"]}
+    plain = measured["dqn update ms"]
+    ratios = {f"{name} update / dqn update": measured[f"{name} update ms"] / plain for name in UPDATES if name != "dqn"}
     for env in TASKS:
         if f"sb3 dqn {env} steps/s" in measured:
             ratios[f"dqn / sb3 dqn {env}"] = measured[f"dqn {env} steps/s"] / measured[f"sb3 dqn {env} steps/s"]
@@ -152,12 +178,14 @@ def main() -> None:
     parser.add_argument("--json", type=Path, default=Path("results/bench-dqn.json"))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=4_000, help="Pong steps of each measured training")
+    parser.add_argument("--updates", action="store_true", help="time gradient steps alone")
     options = parser.parse_args()
     if options.rounds < 1:
         parser.error("--rounds must be at least 1")
     rounds: dict[str, list[float]] = {}
     for _ in range(options.rounds):
-        for name, value in dqn_round(options.steps).items():
+        numbers = update_ms() if options.updates else dqn_round(options.steps)
+        for name, value in numbers.items():
             rounds.setdefault(name, []).extend([] if value is None else [value])
     medians = {name: statistics.median(values) for name, values in rounds.items() if values}
     ratios = dqn_ratios(medians)

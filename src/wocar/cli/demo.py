@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from wocar.cli import main as wocar
+from wocar.report.plots import can_plot
 
 ENV, STEPS, OUT = "Hopper-v4", 1_000_000, Path("runs/demo")
 METHODS = ("ppo", "wocar-ppo")
@@ -26,7 +27,7 @@ def main() -> None:
             if not _run("record", str(OUT / method), *words, may_fail=True):
                 break  # it cannot be drawn on this machine; the line above says why
     title = f"Demo: {ENV}, {STEPS:,} steps, one seed"
-    figures = ("--figures", str(OUT / "figures"), "--tables", str(OUT / "tables"))
+    figures = ("--tables", str(OUT / "tables"), *(("--figures", str(OUT / "figures")) if can_plot() else ()))
     _run("report", str(OUT), "--title", title, "--out", str(OUT / "report.html"), *figures)
     print(f"\nLook at {OUT / 'report.html'} in a browser.")
     print(f"Agents: {OUT}/*/agent   audits: {OUT}/*.json   figures and tables: {OUT}/figures, {OUT}/tables")

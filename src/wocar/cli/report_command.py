@@ -13,7 +13,7 @@ from wocar.files import one_line_errors, write_atomic
 from wocar.report.contents import Contents, contents, title_of
 from wocar.report.formats import chart_csv, csv_text, latex, markdown
 from wocar.report.page import page
-from wocar.report.plots import save_chart
+from wocar.report.plots import MISSING, can_plot, save_chart
 from wocar.report.sources import collect
 from wocar.reproduce.paper_numbers import published
 from wocar.types import UserError
@@ -28,7 +28,7 @@ class ReportOptions:
     title: str | None = None
     """By default the names of the paths."""
     figures: Path | None = None
-    """Write the figures here too, as PNG, SVG and PDF, each with its numbers as CSV."""
+    """Write the figures here too, as PNG, SVG and PDF, each with its numbers as CSV; needs matplotlib."""
     tables: Path | None = None
     """Write the tables here too, as Markdown, CSV and LaTeX."""
 
@@ -40,6 +40,8 @@ def main(argv: list[str]) -> int:
         raise UserError("which paths? name run folders, audits or folders that hold them")
     if not options.out.parent.is_dir():
         raise UserError(f"cannot write {options.out}: its folder does not exist")
+    if options.figures and not can_plot():
+        raise UserError(f"--figures: {MISSING}")
     sources = collect(options.paths)
     found = contents(sources, published())
     title = options.title or ", ".join(f"{p.target} ({p.scale})" for p in sources.plans) or title_of(options.paths)

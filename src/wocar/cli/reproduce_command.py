@@ -12,6 +12,7 @@ from wocar.cli import report_command, task_process
 from wocar.cli.options import parse, say
 from wocar.cli.plan_display import PlanDisplay, listing
 from wocar.files import one_line_errors, read_json, write_json
+from wocar.report.plots import MISSING, can_plot
 from wocar.reproduce.local_processes import LocalExecutor
 from wocar.reproduce.plan import Plan
 from wocar.reproduce.scheduler import Executor, Result, carry_out
@@ -98,7 +99,11 @@ def _draw(plan: Plan, folder: Path, result: Result) -> None:
 
 def draw_words(folder: Path) -> list[str]:
     """The arguments of `wocar report` that draw a plan's page."""
-    files = ["--out", folder / "report.html", "--figures", folder / "figures", "--tables", folder / "tables"]
+    files = ["--out", folder / "report.html", "--tables", folder / "tables"]
+    if can_plot():
+        files += ["--figures", folder / "figures"]
+    else:
+        say(MISSING)
     return [str(word) for word in (folder, *files)]
 
 

@@ -35,7 +35,10 @@ class RenderedEnv:
             return None
         if hasattr(self._drawn.unwrapped, "perceived"):
             self._drawn.unwrapped.perceived = shown
-        return np.asarray(self._drawn.render())
+        try:
+            return np.asarray(self._drawn.render())
+        except gymnasium.error.DependencyNotInstalled as error:
+            raise UserError(f"{self.env.spec.id} cannot be drawn: {error}") from error
 
 
 def make_rendered(id: str, seed: int) -> RenderedEnv:

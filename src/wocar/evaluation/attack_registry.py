@@ -11,20 +11,23 @@ from wocar.agent import Agent
 from wocar.attacks import PGD, CriticAction, CriticAttack, MaxDiff, MinBest, Random, RandomAction
 from wocar.attacks.robust_sarsa import RobustSarsa
 from wocar.evaluation.attack_context import AttackContext, Trained
+from wocar.evaluation.director_search import POPULATION, search_director
 from wocar.evaluation.worst_case import starting_states, worst_case
-from wocar.networks import RecurrentCritic
+from wocar.networks import DiscreteCritic, GreedyPolicy, RecurrentCritic, TwinCritic
 from wocar.plugins import load_plugins
 from wocar.threat import Attacked, Threat
 from wocar.types import UserError
 
 Family = Literal["natural", "random", "gradient", "learned", "bound"]
 Actions = Literal["any", "discrete", "continuous"]
-Needs = Literal["", "value critic", "flat observations", "memoryless", "trainer", "given attacker"]
+Needs = Literal[
+    "", "value critic", "own q", "own worst critic", "flat observations", "memoryless", "trainer", "given attacker"
+]
 Make = Callable[[AttackContext, Threat, Path, dict[str, Any]], Any]
 """(context, threat, folder for what is trained, settings) to the attack, alone or as `Trained`."""
 
 ALIASES = {"natural": "none", "mad": "maxdiff", "rs": "robust-sarsa"}
-STARTS = 50
+STARTS, SEARCH_SEED = 50, 900_000
 
 _KINDS: dict[str, "AttackKind"] = {}
 
@@ -42,22 +45,11 @@ class AttackKind:
 
     def lacking(self, context: AttackContext, threat: Threat) -> str | None:
         """Why this attack does not apply, in words."""
-        agent = context.agent
-        discrete = agent.spec.actions.discrete
+        discrete = context.agent.spec.actions.discrete
         if self.actions != "any" and (self.actions == "discrete") != discrete:
             return f"it is for {self.actions} actions, the agent's are {'discrete' if discrete else 'continuous'}"
-        if self.needs == "value critic" and "value" not in agent.critics:
-            return "the agent has no value critic"
-        if self.needs == "value critic" and isinstance(agent.critics["value"], RecurrentCritic):
-            return "the agent's value critic has a memory, which this attack does not follow"
-        if self.needs == "memoryless" and agent.recurrent:
-            return "it bounds the policy's actions, and this policy has a memory"
-        if self.needs in ("flat observations", "memoryless") and len(agent.spec.obs_shape) != 1:
-            return "it learns a critic of flat observations, the agent sees images"
-        if self.needs == "trainer" and context.train is None:
-            return "nothing that trains attackers was given"
-        if self.needs == "given attacker" and not context.given:
-            return "name folders of trained attackers (--attackers)"
+        if reason := unmet(self.needs, context):
+            return reason
         if self.on == "action" and (threat.norm, threat.units, threat.radii) != ("linf", "normalised", None):
             return "action attacks know the norm linf and one radius only"
         return None
@@ -70,6 +62,34 @@ class AttackKind:
     def made(self, context: AttackContext, threat: Threat, folder: Path, settings: dict[str, Any]) -> Trained:
         found = self.make(context, threat, folder, settings)
         return found if isinstance(found, Trained) else Trained(found, [])
+
+
+def unmet(needs: Needs, context: AttackContext) -> str | None:
+    """Why the agent, or what was given with it, does not have what an attack needs."""
+    agent, flat = context.agent, len(context.agent.spec.obs_shape) == 1
+    value = agent.critics.get("value")
+    reasons: dict[Needs, tuple[tuple[bool, str], ...]] = {
+        "": (),
+        "value critic": (
+            (value is None, "the agent has no value critic"),
+            (
+                isinstance(value, RecurrentCritic),
+                "the agent's value critic has a memory, which this attack does not follow",
+            ),
+        ),
+        "own q": ((own_q(agent) is None, "the agent has no critic of its actions (SAC, TD3 and DQN have)"),),
+        "own worst critic": (
+            (own_critic(agent, "worst") is None, "the agent has no worst critic (WocaR methods have)"),
+        ),
+        "flat observations": ((not flat, "it learns a critic of flat observations, the agent sees images"),),
+        "memoryless": (
+            (agent.recurrent, "it bounds the policy's actions, and this policy has a memory"),
+            (not flat, "it learns a critic of flat observations, the agent sees images"),
+        ),
+        "trainer": ((context.train is None, "nothing that trains attackers was given"),),
+        "given attacker": ((not context.given, "name folders of trained attackers (--attackers)"),),
+    }
+    return next((reason for holds, reason in reasons[needs] if holds), None)
 
 
 def register_attack(
@@ -149,6 +169,32 @@ def _worst_critic(context: AttackContext, threat: Threat, folder: Path, settings
     return Trained(RobustSarsa(critic), [], float(found.value.mean()) * context.worst_scale)
 
 
+def _director(context: AttackContext, threat: Threat, folder: Path, settings: dict[str, Any]) -> Any:
+    chosen = {"generations": 8, "population": POPULATION, **settings}
+    return search_director(context.agent, threat, context.seed + SEARCH_SEED, **chosen)
+
+
+def own_critic(agent: Agent, name: str) -> Any:
+    """A critic that the agent was trained with, both of twins; None where it has none of this name."""
+    critic, twin = (agent.critics.get(n) for n in (name, f"{name}-twin"))
+    return critic if twin is None else TwinCritic(critic, twin)
+
+
+def own_q(agent: Agent) -> Any:
+    """The Q that the agent's policy maximises; None where it has none."""
+    if isinstance(agent.policy, GreedyPolicy):
+        return DiscreteCritic(agent.policy.network)
+    return own_critic(agent, "q")
+
+
+def _min_q(context: AttackContext, threat: Threat, folder: Path, settings: dict[str, Any]) -> Any:
+    return RobustSarsa(own_q(context.agent), **settings)
+
+
+def _own_worst(context: AttackContext, threat: Threat, folder: Path, settings: dict[str, Any]) -> Any:
+    return RobustSarsa(own_critic(context.agent, "worst"), **settings)
+
+
 def _action_critic(context: AttackContext, threat: Threat, folder: Path, settings: dict[str, Any]) -> Any:
     return CriticAction(context.robust_critic(**settings))
 
@@ -177,6 +223,9 @@ register_attack("critic", make=_critic, needs="value critic")
 register_attack("robust-sarsa", make=_robust_sarsa, needs="flat observations")
 register_attack("rs-mad", make=_robust_sarsa, actions="continuous", needs="flat observations", after="robust-sarsa")
 register_attack("worst-critic", make=_worst_critic, needs="memoryless")
+register_attack("director", make=_director, needs="flat observations")
+register_attack("min-q", make=_min_q, needs="own q")
+register_attack("own-worst-critic", make=_own_worst, needs="own worst critic")
 register_attack("pgd-10", partial(PGD, steps=10))
 register_attack("pgd-30", partial(PGD, steps=30))
 register_attack("pgd-50", partial(PGD, steps=50, step=0.02))

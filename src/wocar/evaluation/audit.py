@@ -79,12 +79,15 @@ class _Audit:
         self.certifying = _certifiable(self.agent) and any(
             kind_of(n).on == "observation" for n in self.grids if n != "none"
         )
+        self.reported: dict[str, dict[int, Trained]] = {}
+        """The attacks of the rows of one radius, as far as they had to be made."""
         self.selecting = sum(map(len, self.grids.values())) > 1
 
     def result(self, training_return: float | None) -> AuditResult:
         plan = self.plan
-        tried = sum(map(len, self.grids.values())) * plan.select_episodes if self.selecting else 0
-        self.watch.start(len(plan.threats) * (tried + (len(self.grids) + self.certifying) * plan.episodes))
+        tried = sum(map(self._tries, self.grids)) * plan.select_episodes if self.selecting else 0
+        reported = len(self.grids) + self.certifying + min(plan.finalists, len(self.grids))
+        self.watch.start(len(plan.threats) * (tried + reported * plan.episodes))
         curve = [self._radius(threat) for threat in plan.threats]
         flags = (flag for point in curve for flag in flags_of(point["attacks"], point["worst"], training_return))
         result: AuditResult = {
@@ -106,6 +109,15 @@ class _Audit:
             result["curve"] = curve
         return result
 
+    def _tries(self, name: str) -> int:
+        """How often settings of an attack are tried in its selection."""
+        count = tries = len(self.grids[name])
+        for _, keep in self.plan.rungs if kind_of(name).needs == "trainer" else ():
+            if count > keep:
+                count = keep
+                tries += keep
+        return tries
+
     def _skipped(self) -> dict[str, str]:
         """Attacks of the suite that do not apply to this agent; asked for by name, they are a mistake."""
         reasons = {name: kind_of(name).lacking(self.context, self.plan.threats[0]) for name in self.plan.attacks}
@@ -120,7 +132,7 @@ class _Audit:
         for name, grid in self.grids.items():
             rows[name] = self._row(name, grid, threat, rows)
             self.watch.row(name, rows[name])
-        worst = min(rows, key=lambda name: _selected(rows[name]))
+        worst = self._final(rows, threat)
         point: AuditPoint = {"eps": threat.eps, "worst": worst, "attacks": rows}
         if self.certifying:
             point["certified"] = self._certified(threat)
@@ -140,22 +152,54 @@ class _Audit:
         taken_over = rows[kind.after]["parameters"] if kind.after in rows else {}
         grid = [{**taken_over, **settings} for settings in grid]
         made: dict[int, Trained] = {}
-        chosen = 0
-        tried: list[CellResult] = []
-        if self.selecting:
-            for k, settings in enumerate(grid):
-                cell = AuditCell(name, kind, settings, threat, plan.select_episodes, plan.select_seed)
-                tried.append(self._cell(cell, f"selecting {k + 1}/{len(grid)}", made, k))
-                chosen = min(range(k + 1), key=lambda i: tried[i]["mean"])
-                made = {i: attack for i, attack in made.items() if i == chosen}
+        chosen, tried = self._select(name, grid, threat, made) if self.selecting else (0, {})
         cell = AuditCell(name, kind, grid[chosen], threat, plan.episodes, plan.seed)
         reported = self._cell(cell, "reporting", made, chosen)
+        self.reported[name] = {0: made[chosen]} if chosen in made else {}
         row: AuditRow = {**reported, "family": kind.family, "parameters": grid[chosen]}
         if tried:
-            row["select"] = _selection(tried[chosen])
+            row["select"] = _selection(tried[chosen][1])
         if len(grid) > 1:
-            row["grid"] = [{**settings, "mean": t["mean"]} for settings, t in zip(grid, tried, strict=True)]
+            row["grid"] = [{**settings, "mean": cell["mean"]} for settings, cell in tried.values()]
         return row
+
+    def _select(
+        self, name: str, grid: list[AttackSettings], threat: Threat, made: dict[int, Trained]
+    ) -> tuple[int, dict[int, tuple[AttackSettings, CellResult]]]:
+        """The worst setting on the episodes of selection; of each, how it was tried last. `made` keeps the worst's.
+
+        Learned attackers are halved: each rung of the plan trains them for a share of their steps.
+        """
+        plan, kind = self.plan, kind_of(name)
+        tried: dict[int, tuple[AttackSettings, CellResult]] = {}
+        left = list(range(len(grid)))
+        rungs = plan.rungs if kind.needs == "trainer" else ()
+        for share, keep in (*rungs, (1.0, 1)):
+            if len(left) <= keep and share < 1:
+                continue
+            made.clear()
+            for k, i in enumerate(left):
+                settings = grid[i] if share == 1 else {**grid[i], "steps": round(share * grid[i]["steps"])}
+                cell = AuditCell(name, kind, settings, threat, plan.select_episodes, plan.select_seed)
+                tried[i] = settings, self._cell(cell, f"selecting {k + 1}/{len(left)}", made, i)
+                worst = min(left[: k + 1], key=lambda j: tried[j][1]["mean"])
+                for other in made.keys() - {worst}:
+                    del made[other]
+            left = sorted(left, key=lambda j: tried[j][1]["mean"])[:keep]
+        return left[0], tried
+
+    def _final(self, rows: dict[str, AuditRow], threat: Threat) -> str:
+        """The worst attack: of the finalists on episodes of their own, so that a large grid is no advantage."""
+        plan = self.plan
+        ranked = sorted(rows, key=lambda name: _selected(rows[name]))
+        if not plan.finalists:
+            return ranked[0]
+        finalists = ranked[: plan.finalists]
+        for name in finalists:
+            kind, settings = kind_of(name), rows[name]["parameters"]
+            cell = AuditCell(name, kind, settings, kind.threat(threat), plan.episodes, plan.final_seed)
+            rows[name]["final"] = _selection(self._cell(cell, "comparing", self.reported[name], 0))
+        return min(finalists, key=lambda name: rows[name]["final"]["mean"])
 
     def _cell(self, cell: AuditCell, words: str, made: dict[int, Trained], at: int) -> CellResult:
         """The cell from the folder, or run and kept there. An attack once made is in `made`."""

@@ -47,6 +47,8 @@ class AuditRow(CellResult):
     family: Family
     parameters: NotRequired[dict[str, Any]]
     select: NotRequired[Selection]
+    final: NotRequired[Selection]
+    """Of a finalist: on the episodes where the worst attacks are compared."""
     grid: NotRequired[list[dict[str, Any]]]
 
 

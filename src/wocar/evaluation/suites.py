@@ -76,6 +76,26 @@ SUITES: dict[str, dict[str, Any]] = {
             "pa-ad": _learned(FROM_SCRATCH, GUIDED),
         },
     },
+    "fast-v2": {
+        "about": "minutes: gradient attacks, robust and worst critics, the agent's own critics, searched directors",
+        "episodes": EPISODES,
+        "select_episodes": SELECT_EPISODES,
+        "finalists": 3,
+        "attacks": {
+            "none": [{}],
+            "random-corner": [{}],
+            "maxdiff-plain": [{}],
+            "pgd-10": [{"restarts": 3}],
+            "min-q": [{}],
+            "own-worst-critic": [{}],
+            "robust-sarsa": [
+                {"radius": 0.05, "reg": 0.3, "lr": 3e-4, "gamma": 0.9},
+                {"radius": 0.3, "reg": 0.3, "lr": 3e-3, "gamma": 0.99},
+            ],
+            "worst-critic": [{"explorations": EXPLORATIONS}],
+            "director": [{"generations": 8}],
+        },
+    },
     "atari-v1": {
         "about": "every attack on discrete actions in the paper; learned attackers trained for 500k steps each",
         "episodes": EPISODES,
@@ -106,6 +126,11 @@ class AuditPlan:
     env: str | None = None
     max_steps: int = 10_000
     """Episodes are cut here where the environment has no time limit of its own."""
+    rungs: tuple[tuple[float, int], ...] = ()
+    """Successive halving of learned attackers: each rung trains those left for a share of their steps and keeps so
+    many; the last of them are trained for all of their steps."""
+    finalists: int = 0
+    """So many attacks, the worst by selection, are compared once more on other episodes; 0: none."""
     suite: str | None = None
     changes: tuple[str, ...] = ()
     """What differs from the frozen suite."""
@@ -116,15 +141,16 @@ class AuditPlan:
         return self.seed + 500_000
 
     @property
-    def candidates(self) -> int:
-        return sum(len(grid) for grid in self.attacks.values())
+    def final_seed(self) -> int:
+        """Of the episodes on which finalists are compared."""
+        return self.seed + 700_000
 
     def check(self) -> None:
         """A UserError where a number cannot be meant."""
         for name in ("episodes", "max_steps"):
             if getattr(self, name) <= 0:
                 raise UserError(f"--{name.replace('_', '-')} must be positive, not {getattr(self, name)}")
-        if not 0 <= self.seed < 2**31 - 500_000:
+        if not 0 <= self.seed < 2**31 - 700_000:
             raise UserError(f"--seed must not be negative or above 2 billion, not {self.seed}")
         if not self.threats:
             raise UserError("--eps must be a number, or several with commas")
@@ -141,7 +167,8 @@ def suite_plan(name: str, threats: tuple[Threat, ...], budget_steps: int | None 
     suite = SUITES[name]
     given = {key: value for key, value in numbers.items() if value is not None}
     changes = [f"{k} {given[k]} (suite: {suite[k]})" for k in given.keys() & suite.keys() if given[k] != suite[k]]
-    settings = {key: suite[key] for key in ("episodes", "select_episodes")} | given
+    settings = {key: suite[key] for key in ("episodes", "select_episodes", "finalists") if key in suite} | given
+    settings["rungs"] = tuple((share, keep) for share, keep in suite.get("rungs", ()))
     settings["select_episodes"] = min(settings["select_episodes"], settings["episodes"])
     attacks = with_budget(suite["attacks"], budget_steps)
     if attacks != suite["attacks"]:

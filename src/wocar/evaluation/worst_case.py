@@ -60,14 +60,15 @@ def starting_states(agent: Agent, seed: int, episodes: int) -> np.ndarray:
 def importance(agent: Agent, threat: Threat, z: np.ndarray) -> np.ndarray:
     """w(s), the state importance, at normalised observations in units of return: what an attacker could cost there.
 
-    V(s) less the worst critic's minimum over the actions within reach; of a greedy Q policy max Q - min Q. (N,)
+    V(s) less the worst critic's minimum over the actions within reach; of DQN max Q - min Q, of WocaR-DQN the same of
+    the values without an attacker, as in its training. (N,)
     """
     obs = jnp.asarray(z)
-    if "worst" in agent.critics:
+    if "worst" in agent.critics and "value" in agent.critics:
         worst = worst_case(agent, agent.critics["worst"], threat)(z).value
         return np.maximum(np.asarray(agent.critics["value"](obs)) - worst, 0.0) * agent.meta.get("reward_std", 1.0)
     if agent.spec.actions.discrete and "value" not in agent.critics:
-        q = np.asarray(agent.policy.head(obs))
+        q = np.asarray(agent.critics.get("natural", agent.policy.head)(obs))
         return q.max(axis=-1) - q.min(axis=-1)
     raise UserError("state importance needs a worst critic or Q values: train a wocar method or dqn")
 

@@ -67,17 +67,31 @@ def _wrapper(tree: Any) -> Stub:
 
 
 def _adversary(tree: Any, spec: EnvSpec, meta: dict[str, Any]) -> Agent | None:
-    """z~ = z + eps clip(m(z), -1, 1): an agent that sees the victim's normalised observation and acts in its ball."""
+    """An agent that sees the victim's normalised observation; its meta says how its action moves what the victim sees.
+
+    SA-RL: z~ = z + eps clip(m(z), -1, 1). PA-AD's director has the size of an action, z~ = z - eps sign(J(z)ᵀ m(z)) in
+    the release; ours moves along its output, which therefore changes sign.
+    """
     if not has(tree, "adversary_policy_model"):
         return None
-    weights = read_weights(tree["adversary_policy_model"])
+    weights: Weights = read_weights(tree["adversary_policy_model"])
     (size,) = spec.obs_shape
-    weight(weights, "log_stdev", (size,))
-    one = np.ones(size, np.float32)
-    spec = spec._replace(actions=ActionSpace(size, -one, one))
+    directs = weight(weights, "log_stdev").shape == (spec.actions.size,) != (size,)
+    if directs:
+        meta, weights = meta | {"actor": "sign"}, _negated(weights)
+    acts = spec.actions.size if directs else size
+    weight(weights, "log_stdev", (acts,))
+    one = np.ones(acts, np.float32)
+    spec = spec._replace(actions=ActionSpace(acts, -one, one))
     critics = _critics(tree, "adversary_val_model")
     identity = ScaledNormaliser.identity((size,))
-    return checked(Agent(spec, identity, _policy(weights), critics, meta | {"attack": "sa-rl"}))
+    return checked(Agent(spec, identity, _policy(weights), critics, meta | {"attack": "pa-ad" if directs else "sa-rl"}))
+
+
+def _negated(weights: Weights) -> Weights:
+    """The same network with the output's sign changed."""
+    last = "output_layer" if "lstm.weight_ih_l0" in weights else "final_mean"
+    return {name: -value if name.startswith(f"{last}.") else value for name, value in weights.items()}
 
 
 def _policy(weights: Weights) -> GaussianPolicy | RecurrentPolicy:

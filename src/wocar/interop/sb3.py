@@ -27,7 +27,15 @@ from wocar.interop.weights import (
     read_weights,
     weight,
 )
-from wocar.networks import CategoricalPolicy, GaussianPolicy, GreedyPolicy, RecurrentPolicy, SquashedPolicy, ValueCritic
+from wocar.networks import (
+    ActionCritic,
+    CategoricalPolicy,
+    GaussianPolicy,
+    GreedyPolicy,
+    RecurrentPolicy,
+    SquashedPolicy,
+    ValueCritic,
+)
 from wocar.types import ActionSpace, EnvSpec, UserError
 
 SB3, CONTRIB = "stable_baselines3", "sb3_contrib.common.recurrent.policies"
@@ -127,7 +135,7 @@ def _parts(
         layers = _features(weights, ["q_net.features_extractor"], seen) + chain(weights, "q_net.q_net", between)
         return GreedyPolicy(eqx.nn.Sequential(layers[:-1])), {}
     if family in ("sac", "td3"):
-        return _squashed(family, weights, between, seen, actions), {}
+        return _squashed(family, weights, between, seen, actions), _action_critics(weights, between, seen, actions)
     features = _features(weights, ["pi_features_extractor", "features_extractor"], seen)
     head = [*chain(weights, "mlp_extractor.policy_net", between), dense(weights, "action_net")]
     log_std = None if actions.discrete else jnp.asarray(weight(weights, "log_std", (actions.size,)))
@@ -151,6 +159,19 @@ def _squashed(family: str, weights: Weights, between: str, seen: Observations, a
     else:
         layers = [*features, *chain(weights, "actor.mu", between)[:-1]]
     return SquashedPolicy(eqx.nn.Sequential(layers), jnp.asarray(actions.low), jnp.asarray(actions.high))
+
+
+def _action_critics(
+    weights: Weights, between: str, seen: Observations, actions: ActionSpace
+) -> dict[str, ActionCritic]:
+    """Q(s, a) of SAC's and TD3's critics, which take actions in [-1, 1]; those of images are left out."""
+    if len(seen.shape) != 1 or any(name.startswith("critic.features_extractor.") for name in weights):
+        return {}
+    low, high = jnp.asarray(actions.low), jnp.asarray(actions.high)
+    names = {"q": "critic.qf0", "q-twin": "critic.qf1"}
+    found = {name: at for name, at in names.items() if f"{at}.0.weight" in weights}
+    layers = {name: eqx.nn.Sequential(chain(weights, at, between)[:-1]) for name, at in found.items()}
+    return {name: ActionCritic(network).in_units(low, high) for name, network in layers.items()}
 
 
 def _features(weights: Weights, prefixes: list[str], seen: Observations) -> list[Any]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from wocar.agent import Agent
 from wocar.interop.values import array, attributes
-from wocar.networks import RecurrentNetwork, conv2d, linear, lstm_cell
+from wocar.networks import ActionCritic, RecurrentNetwork, conv2d, linear, lstm_cell
 from wocar.networks.layers import ACTIVATIONS
 
 Weights = Mapping[str, np.ndarray]
@@ -79,9 +79,10 @@ def _pair(weights: Weights, name: str, dimensions: int) -> tuple[np.ndarray, np.
 
 def checked(agent: Agent) -> Agent:
     """The agent, if its layers fit each other, the observations and the actions."""
-    z = jax.ShapeDtypeStruct((1, *agent.spec.obs_shape), np.float32)
+    z, a = (jax.ShapeDtypeStruct((1, *s), np.float32) for s in (agent.spec.obs_shape, (agent.spec.actions.size,)))
     try:
-        shapes = [eqx.filter_eval_shape(critic, z).shape for critic in agent.critics.values()]
+        inputs = [(critic, (z, a) if isinstance(critic, ActionCritic) else (z,)) for critic in agent.critics.values()]
+        shapes = [eqx.filter_eval_shape(critic, *given).shape for critic, given in inputs]
         head = eqx.filter_eval_shape(agent.held(agent.start(1)).head, z).shape
     except (TypeError, ValueError) as error:
         raise ValueError("its layers do not fit together") from error

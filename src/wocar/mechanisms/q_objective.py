@@ -1,10 +1,12 @@
 """Objectives of Q networks: their batches, what DQN lends them, and the state-adversarial regulariser of SA-DQN."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from wocar.bounds import Ball, ascend_in_ball, network_bounds
 from wocar.mechanisms.distance_bounds import categorical_distance_bound
@@ -49,6 +51,23 @@ class QBatch(NamedTuple):
         later = self.later and self.later.seen
         return self._replace(obs=as_seen(self.obs), next_obs=as_seen(self.next_obs), later=later)
 
+    def part(self, share: float) -> "QBatch":
+        """The rows that `spaced` names, of all fields."""
+        return QBatch(*(x if x is None else jax.tree.map(spaced(share), x) for x in self))
+
+
+def spaced(share: float) -> Callable[[Array], Array]:
+    """Takes so large a share of rows (N, ...), at least one and evenly spaced: a prioritised draw is in order of slots.
+
+    What would be computed of every row is so computed of few, with the same expectation of a mean.
+    """
+
+    def rows(x: Array) -> Array:
+        count = max(1, round(share * len(x)))
+        return x if count == len(x) else x[np.arange(count) * len(x) // count]
+
+    return rows
+
 
 def as_seen(obs: Array) -> Array:
     """Frames of bytes scaled to [0, 1]; once, not again for every network."""
@@ -88,6 +107,8 @@ QObjective = Objective[QBatch, ActionValues, BaseLoss, Any]
 
 
 class QRegNotes(NamedTuple):
+    """Of the rows over which the regulariser takes its mean."""
+
     importance: jax.Array | None = None
     """w(s) of each state (N,), where states differ in it."""
     reference: jax.Array | None = None
@@ -115,8 +136,9 @@ class StateAdversarialQ(InBall[QBatch, ActionValues, BaseLoss, QRegNotes]):
             return base.value, base.info
         ball = self.ball(progress)
         solve = self._bounded if cfg.reg_solver == "convex" else self._searched
-        reference = policy.head(batch.obs) if notes.reference is None else notes.reference
-        distance = solve(policy, reference, batch.obs, ball, key)
+        rows = spaced(cfg.reg_share)
+        reference = rows(policy.head(batch.obs)) if notes.reference is None else notes.reference
+        distance = solve(policy, reference, rows(batch.obs), ball, key)
         # around a single point the hinge would only confirm whatever action now leads
         weight = jnp.where(ball.eps > 0, cfg.kappa_reg, 0.0)
         importance = jnp.ones(()) if notes.importance is None else notes.importance

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from wocar.mechanisms.objective import BaseLoss, Info, Objective
 from wocar.mechanisms.q_config import WocarQConfig
-from wocar.mechanisms.q_objective import ActionValues, QBase, QBatch, QNet, QRegNotes, StateAdversarialQ
+from wocar.mechanisms.q_objective import ActionValues, QBase, QBatch, QNet, QRegNotes, StateAdversarialQ, spaced
 from wocar.mechanisms.state_reg import state_importance
 from wocar.mechanisms.worst_policy import mixed_values
 from wocar.mechanisms.worst_set import set_minimum
@@ -66,16 +66,19 @@ class WocarQ(Objective[QBatch, ActionValues, BaseLoss, WocarQNotes]):
         wanted = after.rewards + after.discounts * base.next_value(next_natural)
         natural, _ = base.descend(state.natural, batch, wanted)
 
-        found = set_minimum(policy, state.worst, batch.next_obs, ball, cfg, self.actions)
-        targets = worst_attack_backup(batch.rewards, batch.discounts == 0, found.value, batch.discounts)
-        worst, errors = base.descend(state.worst, batch, targets)
+        next_worst = state.worst.values(after.next_obs)
+        bounded, at_bounded = batch.part(cfg.worst_share), spaced(cfg.worst_share)
+        known = state.worst if batch.later else known_values(jax.tree.map(at_bounded, next_worst))
+        found = set_minimum(policy, known, bounded.next_obs, ball, cfg, self.actions)
+        targets = worst_attack_backup(bounded.rewards, bounded.discounts == 0, found.value, bounded.discounts)
+        worst, errors = base.descend(state.worst, bounded, targets)
 
-        values, reference = state.natural.online(batch.obs), None
+        values, reference, at_kept = state.natural.online(batch.obs), None, spaced(cfg.reg_share)
         w = state_importance(values.max(axis=-1), values.min(axis=-1))
         if cfg.reg_reference == "values":
-            followed = state.natural.target(batch.obs), state.worst.target(batch.obs)
-            reference = mixed_values(followed[0], followed[1], self.kappa(progress))
-        reg = QRegNotes(w if cfg.importance else None, reference)
+            kept = at_kept(batch.obs)
+            reference = mixed_values(state.natural.target(kept), state.worst.target(kept), self.kappa(progress))
+        reg = QRegNotes(at_kept(w) if cfg.importance else None, reference)
         info = {
             "eps": ball.eps,
             "kappa_wst": self.kappa(progress),
@@ -87,7 +90,7 @@ class WocarQ(Objective[QBatch, ActionValues, BaseLoss, WocarQNotes]):
             "set_plural": found.plural.mean(),
             "importance_std": w.std(),
         }
-        notes = WocarQNotes(reg, next_natural, state.worst.values(after.next_obs))
+        notes = WocarQNotes(reg, next_natural, next_worst)
         return WocarQState(natural, worst), notes, info
 
     def improve(self, signal: ActionValues, batch: QBatch, notes: WocarQNotes, progress: jax.Array) -> ActionValues:
@@ -105,3 +108,8 @@ class WocarQ(Objective[QBatch, ActionValues, BaseLoss, WocarQNotes]):
     def kappa(self, progress: jax.Array) -> jax.Array:
         cfg = self.config
         return Schedule(cfg.kappa_wst, cfg.kappa_schedule, cfg.kappa_begin)(progress)
+
+
+def known_values(values: ActionValues) -> QNet:
+    """A network and its target as what they are known to say of some states, whatever states are asked for."""
+    return QNet(lambda _: values.online, lambda _: values.target, None)

@@ -76,6 +76,7 @@ def fit_worst_critic(
     tau: float,
 ) -> tuple[WorstCritic, jax.Array]:
     """Eq. (7): minimise L_est of the worst critic by minibatch Adam; the target follows at rate τ."""
+    minibatches = min(minibatches, targets.shape[0])
     n = targets.shape[0] // minibatches * minibatches
     online, static = eqx.partition(critic.online, eqx.is_array)
     target, _ = eqx.partition(critic.target, eqx.is_array)

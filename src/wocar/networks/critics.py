@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from wocar.networks.layers import forward, mlp
+from wocar.networks.layers import forward, linear, mlp
 
 
 class ValueCritic(eqx.Module):
@@ -35,6 +35,14 @@ class ActionCritic(eqx.Module):
 
     def __call__(self, obs: jax.Array, actions: jax.Array) -> jax.Array:
         return forward(self.network, jnp.concatenate([obs, actions], axis=-1))[:, 0]
+
+    def in_units(self, low: jax.Array, high: jax.Array) -> "ActionCritic":
+        """Of a critic of actions in [-1, 1]: that of actions in [low, high]; the first layer takes the scale."""
+        first, *rest = self.network.layers
+        middle, reach = (high + low) / 2, (high - low) / 2
+        of_state, of_action = first.weight[:, : -len(reach)], first.weight[:, -len(reach) :] / reach
+        scaled = linear(jnp.concatenate([of_state, of_action], axis=1), first.bias - of_action @ middle)
+        return ActionCritic(eqx.nn.Sequential([scaled, *rest]))
 
 
 class DiscreteCritic(eqx.Module):

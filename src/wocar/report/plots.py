@@ -1,6 +1,7 @@
 """Charts as PNG, SVG and PDF files, drawn by matplotlib."""
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,12 @@ PALETTE = ("#0064a8", "#c04a00", "#00755a", "#a03a80", "#7a5c00", "#5b4bb0", "#b
 """The page's colours on a light background."""
 FIXED: Any = {"svg.hashsalt": "wocar", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
 """Settings that make the same chart the same file."""
+
+MISSING = "charts as files need matplotlib, which is not installed: pip install 'wocar[plots]'"
+
+
+def can_plot() -> bool:
+    return find_spec("matplotlib") is not None
 
 
 def save_chart(chart: Chart, styles: dict[str, int], folder: Path) -> list[Path]:

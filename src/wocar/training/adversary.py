@@ -1,4 +1,4 @@
-"""Training of an adversary against a fixed victim, with the loop and the PPO that train agents."""
+"""Training of an adversary against a fixed victim, with the loop and the PPO or SAC that train agents."""
 
 import dataclasses
 from pathlib import Path
@@ -9,7 +9,6 @@ import jax
 from wocar.agent import Agent
 from wocar.attacks.guided import Examples
 from wocar.attacks.learned import LearnedAttack, learned_attack, make_actor
-from wocar.mechanisms.objective import Vanilla
 from wocar.threat import Threat
 from wocar.training.adversary_config import ATTACKS, AttackConfig
 from wocar.training.adversary_env import AdversaryEnv, adversary_spec
@@ -18,14 +17,15 @@ from wocar.training.learner import Learner
 from wocar.training.loop import make_envs, train
 from wocar.training.ppo import PPO, PPOConfig
 from wocar.training.run_config import RunConfig
+from wocar.training.sac import SACConfig
 from wocar.types import EnvSpec, UserError, VectorEnv
 
 
 def train_adversary(config: RunConfig, victim: Agent, lessons: Examples | None = None) -> Agent:
     """Run or resume the training that `config` and its `attack` describe; returns the adversary as an agent."""
-    attack, ppo = config.attack, config.algorithm
-    if attack is None or not isinstance(ppo, PPOConfig):
-        raise ValueError(f"{config.method} is not the configuration of an adversary trained by PPO")
+    attack, base = config.attack, config.algorithm
+    if attack is None or not isinstance(base, PPOConfig | SACConfig):
+        raise ValueError(f"{config.method} is not the configuration of an adversary trained by PPO or SAC")
     config = dataclasses.replace(
         config, attack=dataclasses.replace(attack, victim_digest=victim.digest(critics=False)[:16])
     )
@@ -37,10 +37,10 @@ def train_adversary(config: RunConfig, victim: Agent, lessons: Examples | None =
     def make(config: RunConfig, segment: int) -> VectorEnv:
         return AdversaryEnv(victim, make_envs(config, segment), actor, ball)
 
-    algorithm: Any = PPO(ppo, Vanilla())
-    return train(
-        config, _Taught(algorithm, lessons) if lessons else algorithm, adversary_spec(victim.spec, actor), make
-    )
+    algorithm: Any = base.build(None)
+    if lessons and isinstance(algorithm, PPO):
+        algorithm = _Taught(algorithm, lessons)
+    return train(config, algorithm, adversary_spec(victim.spec, actor), make)
 
 
 def train_attacker(
@@ -56,9 +56,11 @@ def train_attacker(
 ) -> LearnedAttack:
     """Train "sa-rl" or "pa-ad" against the victim in the folder `out`, or resume there; returns the attack.
 
-    `settings` are fields of PPOConfig, and of the attack's configuration (actor, pgd_steps).
+    `settings` are fields of PPOConfig, and of the attack's configuration (actor, pgd_steps); with `trainer` "sac" of
+    SACConfig.
     """
     settings = dict(settings or {})
+    trainer: Any = {"ppo": PPOConfig, "sac": SACConfig}[settings.pop("trainer", "ppo")]
     names = {field.name for field in dataclasses.fields(ATTACKS[kind])}
     own = {name: settings.pop(name) for name in list(settings) if name in names}
     config = RunConfig(
@@ -68,7 +70,7 @@ def train_attacker(
         steps=steps,
         out=out,
         resume=resume,
-        algorithm=PPOConfig(**{"normalise_obs": False, **settings}),
+        algorithm=trainer(**{"normalise_obs": False, **settings}),
         attack=ATTACKS[kind](Path(victim.meta.get("method", "agent")), threat, **own),
     )
     config.check()

@@ -1,5 +1,6 @@
 """PPO: one jitted update per iteration, with three doors for an objective. Docs: docs/methods.md."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,10 @@ from wocar.config_base import COUNT, NOT_NEGATIVE, POSITIVE, SHARE, AlgorithmCon
 from wocar.mechanisms.objective import Info, PolicyLoss, PolicyObjective, Vanilla, standardise
 from wocar.training.learner import Learner, apply_gradient, create_learner, make_batch, minibatches
 from wocar.training.networks import Networks
-from wocar.types import Array, Batch, EnvSpec, Policy, Transitions
+from wocar.types import Array, Batch, EnvSpec, Memory, Policy, Transitions
+
+BESIDE = ThreadPoolExecutor(1, "fit-value")
+"""Where the value is fitted while the policy is: neither needs the other, and each keeps one core busy."""
 
 
 @dataclass(frozen=True)
@@ -59,32 +63,50 @@ class PPO:
     def __init__(self, config: PPOConfig, objective: PolicyObjective) -> None:
         self.config, self.objective, self.networks = config, objective, config.networks
         self._adam = optax.scale_by_adam(eps=1e-5)
-        self.update = eqx.filter_jit(self._update, donate="all-except-first")
 
     def init(self, spec: EnvSpec, key: jax.Array) -> Learner:
         return create_learner(spec, key, self.networks, self.objective, self._adam)
 
-    def _update(
+    def update(
         self, learner: Learner, rollout: Transitions, key: jax.Array, progress: jax.Array
     ) -> tuple[Learner, Info]:
-        """One iteration: value, then mechanism 1, then the policy with mechanisms 2 and 3.
+        """One iteration: the value, and beside it mechanism 1, then the policy with mechanisms 2 and 3.
 
         `progress` runs from 0 to 1 over training; `rollout` holds normalised rewards, axes (n, T).
         """
-        cfg, objective, networks = self.config, self.objective, self.networks
-        lr = 1.0 - progress if cfg.anneal_lr else jnp.ones(())
-        outputs = networks.run(learner.policy, learner.value, learner.memory, rollout)
-        batch = make_batch(rollout, outputs, cfg.gamma, cfg.gae_lambda)
+        batch, after = self._prepare(learner, rollout)
         value_key, evaluate_key, policy_key = jax.random.split(key, 3)
+        fitting = BESIDE.submit(self._fit_value, learner, batch, value_key, progress)
+        policy, policy_opt, extra, improved = self._fit_policy(learner, batch, evaluate_key, policy_key, progress)
+        value, value_opt, fitted = fitting.result()
+        return Learner(policy, value, policy_opt, value_opt, extra, after), {**fitted, **improved}
+
+    @eqx.filter_jit
+    def _prepare(self, learner: Learner, rollout: Transitions) -> tuple[Batch, Memory]:
+        outputs = self.networks.run(learner.policy, learner.value, learner.memory, rollout)
+        return make_batch(rollout, outputs, self.config.gamma, self.config.gae_lambda), outputs.after
+
+    def _lr(self, progress: jax.Array) -> jax.Array:
+        return 1.0 - progress if self.config.anneal_lr else jnp.ones(())
+
+    @eqx.filter_jit
+    def _fit_value(self, learner: Learner, batch: Batch, key: jax.Array, progress: jax.Array) -> tuple[Any, Any, Info]:
+        cfg = self.config
 
         def of_value(value: Any, batch: Batch, key: jax.Array) -> tuple[jax.Array, Info]:
             clip_range = cfg.clip_range if cfg.value_clip else None
-            loss = value_loss(networks.values(value, batch), batch, clip_range)
+            loss = value_loss(self.networks.values(value, batch), batch, clip_range)
             return loss, {"value_loss": loss}
 
-        value, value_opt, value_info = self._descend(
-            of_value, learner.value, learner.value_opt, batch, value_key, cfg.value_epochs, lr * cfg.value_lr
-        )
+        lr = self._lr(progress) * cfg.value_lr
+        value, opt, info = self._descend(of_value, learner.value, learner.value_opt, batch, key, cfg.value_epochs, lr)
+        return value, opt, {**info, "value": batch.value.mean()}
+
+    @eqx.filter_jit
+    def _fit_policy(
+        self, learner: Learner, batch: Batch, evaluate_key: jax.Array, key: jax.Array, progress: jax.Array
+    ) -> tuple[Any, Any, Any, Info]:
+        cfg, objective, networks = self.config, self.objective, self.networks
         policy = learner.policy.held(batch.memory.policy)
         extra, notes, found = objective.evaluate(learner.extra, policy, batch, cfg, evaluate_key, progress)
 
@@ -94,12 +116,11 @@ class PPO:
             base = ppo_loss(networks.policy(policy, batch), batch, advantages, cfg.clip_range, cfg.ent_coef)
             return objective.loss(base, policy.held(batch.memory.policy), batch, notes, key, progress)
 
-        data, policy_lr = (batch, notes), lr * cfg.policy_lr
-        policy, policy_opt, policy_info = self._descend(
-            of_policy, learner.policy, learner.policy_opt, data, policy_key, cfg.policy_epochs, policy_lr
+        data, lr = (batch, notes), self._lr(progress) * cfg.policy_lr
+        policy, opt, info = self._descend(
+            of_policy, learner.policy, learner.policy_opt, data, key, cfg.policy_epochs, lr
         )
-        info = {**value_info, **found, **policy_info, "value": batch.value.mean()}
-        return Learner(policy, value, policy_opt, value_opt, extra, outputs.after), info
+        return policy, opt, extra, {**found, **info}
 
     def _descend(
         self, loss: Any, network: Any, opt: Any, data: Any, key: jax.Array, epochs: int, lr: jax.Array

@@ -131,8 +131,9 @@ def _refuse_other_tasks(method: Method, env: str, preset: str) -> None:
     having = [other for other in all_methods() if preset in other.presets]
     tasks = [task for file in layer_files(having[0]) for task in file.preset(preset).get("tasks", ())]
     if tasks and (method not in having or task_of(env) not in tasks):
-        names = ", ".join(other.name for other in having)
-        raise UserError(f"only {names} has a {preset} preset, on {', '.join(sorted(tasks))}")
+        names = " and ".join(other.name for other in having)
+        has = "has" if len(having) == 1 else "have"
+        raise UserError(f"only {names} {has} a {preset} preset, on {', '.join(sorted(tasks))}")
 
 
 def _radius(method: Method, env: str, layers: Sequence[Layer]) -> Layer | None:
