@@ -9,6 +9,9 @@ import pytest
 from wocar.agent import load_agent
 from wocar.cli import main
 from wocar.networks import SquashedGaussianPolicy
+from wocar.training.sac import SACConfig
+from wocar.training.sac_trainer import SACTrainer
+from wocar.types import Step
 
 TINY = ["--n-envs", "2", "--n-steps", "4", "--hidden", "8", "8", "--batch-size", "8", "--learning-starts", "40"]
 
@@ -31,13 +34,13 @@ def test_a_run_leaves_an_agent_with_its_critics(method: str, tmp_path: Path) -> 
     assert not (tmp_path / "run" / "replay").exists()
 
 
-@pytest.mark.parametrize(("method", "options"), [("sac", ["--per-alpha", "0.6"]), ("wocar-sac", [])])
+@pytest.mark.parametrize(
+    ("method", "options"), [("sac", ["--per-alpha", "0.6"]), ("wocar-sac", ["--env", "Hopper-v4", "--average", "0.9"])]
+)
 def test_a_run_resumes_to_the_same_bytes(
     method: str, options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Stopped in the middle of a segment, its replay of 100 written over by then."""
-    from wocar.training.sac_trainer import SACTrainer
-
+    """Stopped in the middle of a segment, its replay of 100 written over by then; on Hopper episodes end within one."""
     whole, out = tmp_path / "whole", tmp_path / "run"
     settings = ["--buffer-size", "100", "--checkpoint-every", "80", *options]
     assert train(method, whole, *settings) == 0
@@ -58,9 +61,23 @@ def test_a_run_resumes_to_the_same_bytes(
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [(["--env", "CartPole-v1"], "discrete"), (["--train-freq", "7"], "--train-freq"), (["--tau", "2"], "--tau")],
+    [
+        (["--env", "CartPole-v1"], "discrete"),
+        (["--policy-delay", "3"], "--policy-delay"),
+        (["--train-freq", "7"], "--train-freq"),
+        (["--tau", "2"], "--tau"),
+    ],
 )
 def test_mistakes_get_one_line(options: list[str], words: str, tmp_path: Path, capsys: Any) -> None:
     assert train("sac", tmp_path / "run", *options) == 2
     error = capsys.readouterr().err
     assert words in error and "Traceback" not in error
+
+
+def test_the_replay_holds_capped_rewards() -> None:
+    trainer = SACTrainer.__new__(SACTrainer)
+    flags = np.zeros(3, bool)
+    step = Step(np.zeros((3, 1)), np.array([1.0, 2, 3], np.float32), flags, flags, flags)
+    for cap, rewards in ((None, [1, 2, 3]), (2.0, [1, 2, 2])):
+        trainer.cfg = SACConfig(reward_cap=cap)
+        assert trainer.stored(step).rewards.tolist() == rewards

@@ -36,7 +36,7 @@ def update_rate(method: str, repeats: int = 9) -> float:
     """Gradient steps per second late in training, in calls of so many as a training makes with 16 environments."""
     config = default_config(method, ENV)
     assert isinstance(config.algorithm, SACConfig)
-    same: dict[str, Any] = {"hidden": HIDDEN, "batch_size": BATCH, "train_freq": 1}
+    same: dict[str, Any] = {"hidden": HIDDEN, "batch_size": BATCH, "train_freq": 1, "policy_delay": 1}
     config = dataclasses.replace(config, algorithm=dataclasses.replace(config.algorithm, **same))
     spec = env_spec(ENV)
     algorithm = make_algorithm(config, spec)

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 from wocar.bounds import Ball, ascend_in_ball
 from wocar.config_base import COUNT, NOT_NEGATIVE, SHARE, AlgorithmConfig
 from wocar.mechanisms.growing_ball import GrowingBall
-from wocar.mechanisms.objective import BaseLoss, InBall, Info
-from wocar.mechanisms.sac_objective import ActorSignal, Critics, SACBatch, SACNotes, Value
+from wocar.mechanisms.objective import InBall, Info
+from wocar.mechanisms.sac_objective import ActorSignal, Critics, SACBatch, SACLoss, SACNotes, SACObjective, Value
 from wocar.mechanisms.state_reg import state_regularisation
 from wocar.schedules import Schedule
 from wocar.threat import Threat
@@ -50,13 +50,13 @@ class ValtConfig(RobustSACConfig, kind="valt-eps"):
 
 
 @dataclass(frozen=True)
-class StateAdversarialSAC(InBall[SACBatch, ActorSignal, BaseLoss, Any]):
+class StateAdversarialSAC(InBall[SACBatch, ActorSignal, SACLoss, Any], SACObjective):
     """Mechanism 3 alone, every state of equal importance: Robust-SAC."""
 
     config: RobustSACConfig
 
     def loss(
-        self, base: BaseLoss, policy: Any, batch: SACBatch, notes: Any, key: jax.Array, progress: jax.Array
+        self, base: SACLoss, policy: Any, batch: SACBatch, notes: Any, key: jax.Array, progress: jax.Array
     ) -> tuple[jax.Array, Info]:
         """L + κ_reg L_reg."""
         cfg = self.config
@@ -70,10 +70,7 @@ class StateAdversarialSAC(InBall[SACBatch, ActorSignal, BaseLoss, Any]):
         ball = self.ball(progress)
         start = ball.scaled(1 / cfg.reg_steps).sample_extreme(key, batch.obs)
         worst = ascend_in_ball(distance, ball, batch.obs, start, steps=cfg.reg_steps)
-        importance = getattr(notes, "importance", None)
-        penalty = cfg.kappa_reg * state_regularisation(
-            distance(worst), jnp.ones(()) if importance is None else importance
-        )
+        penalty = cfg.kappa_reg * state_regularisation(distance(worst), jnp.ones(()))
         return base.value + penalty, {**base.info, "penalty": penalty}
 
 

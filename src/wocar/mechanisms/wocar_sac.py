@@ -1,106 +1,204 @@
 """The three mechanisms together in SAC: worst-case-aware robust SAC."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from wocar.bounds import BoundMethod
-from wocar.config_base import COUNT, NOT_NEGATIVE, SHARE, AlgorithmConfig
+from wocar.bounds import Ball, BoundMethod, action_box, worst_action_in_box
+from wocar.config_base import COUNT, SHARE, AlgorithmConfig
+from wocar.mechanisms.behaviour import NONE, Behaviour, Directors, episode_context
+from wocar.mechanisms.contexts import FLAGS, Context, Shares, draw_contexts, worst_context
 from wocar.mechanisms.objective import Info
-from wocar.mechanisms.robust_sac import ValtConfig, ValtEps
-from wocar.mechanisms.sac_objective import ActorSignal, Critics, SACBatch
-from wocar.mechanisms.state_reg import state_importance
-from wocar.mechanisms.worst_policy import mixed_values
-from wocar.mechanisms.worst_set import set_minimum
-from wocar.mechanisms.worst_value import WorstCritic, fit_worst_critic, worst_attack_backup
+from wocar.mechanisms.push import pull_of, pushed, shown_in
+from wocar.mechanisms.robust_sac import RobustSACConfig, StateAdversarialSAC, gaussian_kl
+from wocar.mechanisms.sac_objective import ActorSignal, Critics, SACBatch, SACLoss, SACNotes
+from wocar.mechanisms.state_reg import state_importance, state_regularisation
 from wocar.schedules import Schedule
-from wocar.types import ActionSpace, Array, EnvSpec
-
-UNIT = -np.ones(1, np.float32), np.ones(1, np.float32)
-"""The range of the actions that SAC's networks see."""
+from wocar.types import Array, EnvSpec, UserError
 
 
 @dataclass(frozen=True)
-class WocarSACConfig(ValtConfig, kind="wocar-sac"):
+class WocarSACConfig(RobustSACConfig, kind="wocar-sac"):
+    kappa_reg: float = 0.0
+    kappa_wst: float = 0.3
+    """Mechanisms 1 and 2: final share of samples evaluated and improved under the worst critic's attack; 0: without."""
+    kappa_director: float = 0.3
+    """The same under a director that pushes the action one way for the whole episode."""
+    kappa_natural: float = 0.2
+    """The same under the attack of the unattacked policy's own critic."""
+    kappa_mean: float = 0.0
+    """Share of samples evaluated and improved without the policy's noise, as the agent is deployed."""
+    kappa_end: float = 0.5
+    """Share of training at which these shares are whole."""
+    see_context: bool = True
+    """Whether the critics know which attack goes on; without it one critic stands for the mixture of all attacks."""
+    attack_steps: int = 1
+    """Steps of an attacker's search in evaluation and improvement."""
+    improve_attacked: bool = True
+    """Mechanism 2 at the attacked state; without it the policy is improved as if nobody attacked."""
+    worst_set: Literal["searched", "box"] = "searched"
+    """Mechanism 1: the worst observation by search, or the worst action of a box of all that an attacker can cause."""
     bounds: BoundMethod = "crown"
-    """How the actions an attacker can cause are found; pgd looks from inside and may miss some."""
+    """How that box is found."""
     search_steps: int = 5
-    """Descent steps to the worst action."""
-    kappa_wst: float = 0.5
-    """Mechanism 2: final weight of the worst-attack value in what the actor maximises."""
+    """Descent steps to the worst action of the box."""
     importance: bool = True
     """Weigh mechanism 3 by state importance."""
-    critic_lr: float = 3e-4
-    critic_tau: float = 0.005
+    behave_worst: float = 0.25
+    """Share of episodes in which the worst critic attacks the acting policy."""
+    behave_director: float = 0.3
+    behave_natural: float = 0.15
+    """The same of directors, and of the unattacked policy's critic."""
+    behave_mean: float = 0.3
+    """Share of episodes that act with the policy's mean."""
+    behave_steps: int = 2
+    """Steps of an attacker's search while acting."""
 
-    ranges = COUNT.of("search_steps") | NOT_NEGATIVE.of("critic_lr") | SHARE.of("kappa_wst critic_tau")
+    ranges = (
+        COUNT.of("attack_steps search_steps behave_steps")
+        | SHARE.of("kappa_wst kappa_director kappa_natural kappa_mean kappa_end")
+        | SHARE.of("behave_worst behave_director behave_natural behave_mean")
+    )
+
+    def check(self, run: Any) -> None:
+        samples = self.kappa_wst + self.kappa_director + self.kappa_natural
+        episodes = self.behave_worst + self.behave_director + self.behave_natural
+        for name, share in (
+            ("kappa-wst, -director and -natural", samples),
+            ("behave-worst, -director and -natural", episodes),
+        ):
+            if share > 1 + 1e-6:
+                raise UserError(f"--{name} are shares of a whole: together at most 1, not {share:g}")
 
     def build(self, spec: EnvSpec, algorithm: AlgorithmConfig) -> "WocarSAC":
         return WocarSAC(self, spec.limits)
 
 
-class WocarSACState(NamedTuple):
-    worst: WorstCritic
-
-    @property
-    def critics(self) -> dict[str, Any]:
-        return dict(zip(("worst", "worst-twin"), self.worst.target.members, strict=True))
-
-
-class WocarSACNotes(NamedTuple):
-    next_shown: Array
-    importance: Array | None
-    worst: Any
-    """The worst critic after its update."""
-
-
 @dataclass(frozen=True)
-class WocarSAC(ValtEps):
-    """All three doors open."""
+class WocarSAC(StateAdversarialSAC):
+    """All three doors open. The critics see a context t, the policy does not; Q(s, a, worst) is the worst critic."""
 
     config: WocarSACConfig
 
     @property
-    def critics(self) -> int:
-        return 2
+    def behaviour(self) -> Behaviour | None:
+        c = self.config
+        shares = c.behave_worst, c.behave_natural, c.behave_director, c.behave_mean
+        return Behaviour(*shares) if any(shares) else None
 
-    def init(self, critics: Any, obs_shape: tuple[int, ...]) -> WocarSACState:
-        return WocarSACState(WorstCritic.create(critics))
+    def contexts(self, actions: int) -> int:
+        return actions + FLAGS if self.config.see_context else 0
 
-    def evaluate(  # type: ignore[override]
-        self, state: WocarSACState, policy: Any, batch: SACBatch, base: Critics, key: jax.Array, progress: jax.Array
-    ) -> tuple[WocarSACState, WocarSACNotes, Info]:
-        """Mechanism 1 at the replay's transitions: action sets at s', worst actions, one step of the worst critic."""
+    def seen(self, vector: Array) -> Array | None:
+        """What the critics see of contexts (N, contexts)."""
+        return vector if self.config.see_context else None
+
+    def drawn(self, key: jax.Array, like: Array, progress: jax.Array) -> Context:
+        """Contexts for samples with such actions (N, actions)."""
+        c, ramp = self.config, Schedule(1.0, end=self.config.kappa_end)(progress)
+        shares = Shares(ramp * c.kappa_wst, ramp * c.kappa_director, ramp * c.kappa_natural, c.kappa_mean)
+        count, actions = like.shape
+        return draw_contexts(key, count, actions, shares)
+
+    def evaluate(
+        self, state: Any, policy: Any, batch: SACBatch, base: Critics, key: jax.Array, progress: jax.Array
+    ) -> tuple[Any, SACNotes, Info]:
+        """Mechanism 1: each transition is backed up under the attack of its context.
+
+        Under that of the worst critic this is eq. (1): the least of Q(s', ·, worst) over what the attacker can cause.
+        """
         cfg, ball, keys = self.config, self.ball(progress), jax.random.split(key)
-        unit = ActionSpace(batch.actions.shape[-1], *UNIT)
-        both = jnp.concatenate([batch.next_obs, batch.obs]) if cfg.importance else batch.next_obs
-        found = set_minimum(policy.unit, state.worst, both, ball, cfg, unit)
-        n = len(batch.rewards)
-        targets = worst_attack_backup(batch.rewards, batch.discounts == 0, found.value[:n], batch.discounts)
-        worst, loss = fit_worst_critic(
-            state.worst, batch.obs, batch.actions, targets, keys[0], cfg.critic_lr, 1, 1, cfg.critic_tau
+        context = self.drawn(keys[0], batch.actions, progress)
+        shown = shown_in(context, policy, base, ball, batch.next_obs, keys[1], cfg.attack_steps, cfg.see_context)
+        chosen = (
+            None if cfg.worst_set == "searched" else self._worst_actions(context, policy, base, ball, batch.next_obs)
         )
-        _, shown, info = super().evaluate((), policy, batch, base, keys[1], progress)
-        w = state_importance(found.drop[n:], jnp.zeros(())) if cfg.importance else None
-        info |= {
-            "worst_value": found.value[:n].mean(),
-            "worst_value_drop": found.drop[:n].mean(),
-            "set_size": found.size[:n].mean(),
-            "worst_critic_loss": loss,
-        }
-        return WocarSACState(worst), WocarSACNotes(shown.next_shown, w, worst), info
+        noisy = 1 - context.mean if cfg.kappa_mean else None
+        return state, SACNotes(shown, self.seen(context.vector), noisy, chosen), {"eps": ball.eps}
 
-    def improve(self, signal: ActorSignal, batch: SACBatch, notes: WocarSACNotes, progress: jax.Array) -> ActorSignal:
-        """(1 - κ) min Q + κ Q_worst at the attacked state."""
-        signal = super().improve(signal, batch, notes, progress)
-        if self.config.kappa_wst == 0:
-            return signal
-        kappa = Schedule(self.config.kappa_wst, end=self.config.kappa_end)(progress)
+    def _worst_actions(
+        self, context: Context, policy: Any, critics: Critics, ball: Ball, obs: Array
+    ) -> tuple[Array, Array]:
+        """A_adv as a box of bounds, and its worst action, in the rows of the worst critic."""
+        unit = policy.unit
+        box = action_box(unit.network, ball, obs, unit.low, unit.high, self.config.bounds)
 
-        def value(obs: Array, actions: Array) -> Array:
-            return mixed_values(signal.critics.least(obs, actions), notes.worst.target(obs, actions), kappa)
+        def value(actions: Array) -> jax.Array:
+            return critics.mean(obs, actions, self.seen(context.vector))
 
-        return signal._replace(value=value)
+        return context.worst, worst_action_in_box(value, unit.mode(obs), box, steps=self.config.search_steps)
+
+    def improve(self, signal: ActorSignal, batch: SACBatch, notes: SACNotes, progress: jax.Array) -> ActorSignal:
+        """Mechanism 2: the policy sees the attacked state, and its action is worth Q(s, a, t) under that attack.
+
+        A share κ_wst of the samples is in the worst critic's context: in expectation (1 - κ) Q + κ Q_worst.
+        """
+        cfg, ball, keys = self.config, self.ball(progress), jax.random.split(signal.key)
+        context = self.drawn(keys[0], batch.actions, progress)
+        vector, policy = self.seen(context.vector), signal.policy
+        shown = shown_in(context, policy, signal.critics, ball, batch.obs, keys[1], cfg.attack_steps, cfg.see_context)
+
+        def value(obs: Array, actions: Array) -> jax.Array:
+            return signal.critics.least(obs, actions, vector)
+
+        importance = None
+        if cfg.reg and cfg.kappa_reg and cfg.importance:
+            importance = self._importance(signal, batch.obs, shown)
+        return signal._replace(
+            shown=shown if cfg.improve_attacked else batch.obs,
+            value=value,
+            noisy=1 - context.mean if cfg.kappa_mean else None,
+            attacked=shown,
+            importance=importance,
+        )
+
+    def _importance(self, signal: ActorSignal, obs: Array, shown: Array) -> jax.Array:
+        """w(s) of eq. (5): what the attack costs at once, by the worst critic."""
+        policy, critics = signal.policy, signal.critics
+        one = worst_context(len(policy.low))
+        worst = self.seen(jnp.broadcast_to(one, (len(obs), len(one))))
+        return state_importance(*(critics.mean(obs, policy.unit_mode(x), worst) for x in (obs, shown)))
+
+    def loss(
+        self, base: SACLoss, policy: Any, batch: SACBatch, notes: Any, key: jax.Array, progress: jax.Array
+    ) -> tuple[jax.Array, Info]:
+        """Mechanism 3: the policy keeps still between the state and the attacked one, no search of its own."""
+        cfg, signal = self.config, base.signal
+        if not cfg.reg or cfg.kappa_reg == 0:
+            return base.value, base.info
+        own = jax.lax.stop_gradient(policy.moments(batch.obs))
+        there = base.moments if cfg.improve_attacked else policy.moments(signal.attacked)
+        w = jnp.ones(()) if signal.importance is None else signal.importance
+        penalty = cfg.kappa_reg * state_regularisation(gaussian_kl(own, there), w)
+        return base.value + penalty, {**base.info, "penalty": penalty}
+
+    def act(
+        self,
+        policy: Any,
+        critics: Critics,
+        obs: Array,
+        noise: Array,
+        directors: Directors,
+        seed: Array,
+        progress: Array,
+    ) -> jax.Array:
+        """The policy's actions at what these attackers show it."""
+        cfg, ball = self.config, self.ball(progress)
+        context = episode_context(directors, obs)
+        if not cfg.kappa_mean:
+            context = context._replace(mean=jnp.zeros_like(context.mean))
+        start = ball.sample(jax.random.key(seed), obs)
+        x = pushed(policy, ball, obs, start, pull_of(context, critics, obs, cfg.see_context), cfg.behave_steps)
+        shown = jnp.where(jnp.asarray(directors.kind)[:, None] == NONE, obs, x)
+        return super().act(policy, critics, shown, noise * directors.noisy[:, None], directors, seed, progress)
+
+    def exported(self, critics: Critics) -> dict[str, Any]:
+        """The critic without an attack, and the worst critic, at the policy's own noise."""
+        if not self.config.see_context:
+            return super().exported(critics)
+        worst = worst_context(critics.one.context.shape[1] - FLAGS)
+        names = ("q", "q-twin", "worst", "worst-twin")
+        return dict(zip(names, [c.at(t) for t in (None, np.asarray(worst)) for c in critics], strict=True))

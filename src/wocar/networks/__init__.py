@@ -1,5 +1,6 @@
 """Networks as plain Equinox pytrees: MLPs, CNNs, LSTMs, policies, critics, and the observation normalisers."""
 
+from wocar.networks.context_critic import ContextCritic
 from wocar.networks.critics import ActionCritic, DiscreteCritic, DuelingActionCritic, TwinCritic, ValueCritic
 from wocar.networks.host import host_function, host_step
 from wocar.networks.layers import SMALL_CNN, cnn, conv2d, forward, linear, mlp, uniform_weights
@@ -21,6 +22,7 @@ __all__ = [
     "SMALL_CNN",
     "ActionCritic",
     "CategoricalPolicy",
+    "ContextCritic",
     "DiscreteCritic",
     "DuelingActionCritic",
     "GaussianPolicy",

@@ -89,7 +89,10 @@ class SquashedGaussianPolicy(eqx.Module):
 
     def sample(self, obs: jax.Array, noise: jax.Array) -> tuple[jax.Array, jax.Array]:
         """tanh(mu + sigma * noise) in [-1, 1], (B, actions), and its log-probability, (B,)."""
-        mean, log_std = self.moments(obs)
+        return self.sample_at(self.moments(obs), noise)
+
+    def sample_at(self, moments: tuple[jax.Array, jax.Array], noise: jax.Array) -> tuple[jax.Array, jax.Array]:
+        mean, log_std = moments
         u = mean + jnp.exp(log_std) * noise
         return jnp.tanh(u), squashed_log_prob(u, noise, log_std)
 

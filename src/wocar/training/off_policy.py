@@ -49,6 +49,10 @@ class OffPolicy:
     def after_step(self, step: Step) -> None:
         """What a subclass keeps of the environments' answer."""
 
+    def stored(self, step: Step) -> Step:
+        """The environments' answer as the replay keeps it."""
+        return step
+
     def begin(self, env: VectorEnv, rng: np.random.Generator) -> None:
         if not self.is_open:
             self.replay.open(self.folder, anew=not self.restored)
@@ -80,7 +84,7 @@ class OffPolicy:
         for _ in range(self.cfg.n_steps):
             kept, actions = self.act(steps, progress)
             step = self.env.step(actions)
-            self.replay.add(kept, step)
+            self.replay.add(kept, self.stored(step))
             self.obs = step.obs
             self.after_step(step)
             if not self.pixels:

@@ -9,11 +9,11 @@ import jax.numpy as jnp
 import optax
 
 from wocar.config_base import COUNT, NOT_NEGATIVE, POSITIVE, SHARE, AlgorithmConfig
-from wocar.mechanisms.objective import BaseLoss, Info, Vanilla
-from wocar.mechanisms.sac_objective import ActorSignal, Critics, SACBatch, SACObjective
-from wocar.networks import ActionCritic, SquashedGaussianPolicy, TwinCritic, mlp, uniform_weights
+from wocar.mechanisms.objective import Info
+from wocar.mechanisms.sac_objective import ActorSignal, Critics, SACBatch, SACLoss, SACNotes, SACObjective
+from wocar.networks import ActionCritic, ContextCritic, SquashedGaussianPolicy, mlp, uniform_weights
 from wocar.training.create_networks import vector_size
-from wocar.training.learner import apply_gradient
+from wocar.training.flat_adam import FlatAdam
 from wocar.training.replay_buffer import check_replay
 from wocar.types import Array, EnvSpec, UserError
 
@@ -44,10 +44,16 @@ class SACConfig(AlgorithmConfig, kind="sac"):
     huber_delta: float = 10.0
     n_step: int = 1
     """Rewards in a target before it relies on the next value."""
+    reward_cap: float | None = None
+    """Rewards above this count as this in training: no return is gained by risk beyond it. None: as they are."""
     per_alpha: float = 0.0
     """Prioritised replay: how strongly large errors are preferred; 0: not at all."""
     per_beta: float = 0.4
     """How much of that preference the loss's weights take back at first; at the end all."""
+    policy_delay: int = 1
+    """Gradient steps of the critics per one of actor and temperature."""
+    average: float = 0.0
+    """Share that an average of the actor's weights keeps of its past; it is the agent saved. 0: the last weights."""
     hidden: tuple[int, ...] = (256, 256)
     normalise_obs: bool = True
     """By their running mean and deviation."""
@@ -55,17 +61,19 @@ class SACConfig(AlgorithmConfig, kind="sac"):
     """Steps after which these statistics stay as they are: values in the replay then keep their meaning."""
 
     ranges = (
-        COUNT.of("n_envs n_steps train_freq batch_size buffer_size n_step")
+        COUNT.of("n_envs n_steps train_freq batch_size buffer_size n_step policy_delay")
         | POSITIVE.of("init_temperature huber_delta")
         | NOT_NEGATIVE.of("learning_rate learning_starts normalise_steps")
-        | SHARE.of("gamma tau per_alpha per_beta")
+        | SHARE.of("gamma tau per_alpha per_beta average")
     )
 
     def build(self, objective: SACObjective | None) -> "SAC":
-        return SAC(self, Vanilla() if objective is None else objective)
+        return SAC(self, SACObjective() if objective is None else objective)
 
     def check(self, run: Any) -> None:
         check_replay(self, run)
+        if self.updates % self.policy_delay:
+            raise UserError(f"--policy-delay must divide the {self.updates} updates between collecting")
 
     @property
     def updates(self) -> int:
@@ -83,12 +91,14 @@ class SACLearner(NamedTuple):
     alpha_opt: Any
     extra: Any
     """The objective's own."""
+    average: Any = None
+    """Average of the policy; None: there is none."""
 
 
 class SAC:
     def __init__(self, config: SACConfig, objective: SACObjective) -> None:
         self.config, self.objective = config, objective
-        self._adam = optax.scale_by_adam()
+        self._adam = FlatAdam()
         self.updates = eqx.filter_jit(self._updates, donate="all-except-first")
 
     def init(self, spec: EnvSpec, key: jax.Array) -> SACLearner:
@@ -97,21 +107,22 @@ class SAC:
             raise UserError(f"SAC needs continuous actions; those of {spec.id} are discrete: try dqn or ppo")
         size, keys = vector_size(spec), jax.random.split(key, 4)
         policy = SquashedGaussianPolicy.create(size, actions.low, actions.high, keys[0], cfg.hidden)
-        critics = Critics(*(create_critic(size, actions.size, k, cfg.hidden) for k in keys[1:3]))
-        extra = self.objective.init(self._worst_critic(size, actions.size, keys[3]), spec.obs_shape)
+        one, other = (create_critic(size, actions.size, k, cfg.hidden) for k in keys[1:3])
+        critics, contexts = Critics(one, other), self.objective.contexts(actions.size)
+        if contexts:
+            critics = Critics(*(ContextCritic.create(critic, contexts) for critic in critics))
         log_alpha = jnp.log(jnp.float32(cfg.init_temperature))
-        policy_opt, critics_opt, alpha_opt = (
-            self._adam.init(eqx.filter(x, eqx.is_array)) for x in (policy, critics, log_alpha)
+        return SACLearner(
+            policy=policy,
+            critics=critics,
+            target=jax.tree.map(_copy, critics),
+            log_alpha=log_alpha,
+            policy_opt=self._adam.init(policy),
+            critics_opt=self._adam.init(critics),
+            alpha_opt=self._adam.init(log_alpha),
+            extra=self.objective.init(None, spec.obs_shape),
+            average=jax.tree.map(_copy, policy) if cfg.average else None,
         )
-        target = jax.tree.map(_copy, critics)
-        return SACLearner(policy, critics, target, log_alpha, policy_opt, critics_opt, alpha_opt, extra)
-
-    def _worst_critic(self, obs_size: int, action_size: int, key: jax.Array) -> Any:
-        """None, or the pair that an objective asks for."""
-        if not self.objective.critics:
-            return None
-        keys = jax.random.split(key)
-        return TwinCritic(*(create_critic(obs_size, action_size, k, self.config.hidden) for k in keys))
 
     def target_entropy(self, actions: int) -> float:
         wanted = self.config.target_entropy
@@ -123,74 +134,100 @@ class SAC:
         """Gradient steps on (k, N, ...) one after the other; with the critics' errors (k, N)."""
         batches, key, progress = rest
         arrays, static = eqx.partition(learner, eqx.is_array)
+        delay = self.config.policy_delay
 
         def step(arrays: Any, part: tuple[SACBatch, jax.Array]) -> tuple[Any, tuple[jax.Array, Info]]:
-            learner, errors, info = self.update(eqx.combine(arrays, static), *part, progress)
-            return eqx.filter(learner, eqx.is_array), (errors, info)
+            """One step of the actor, and so many of the critics."""
+            learner, each = eqx.combine(arrays, static), []
+            for k in range(delay):
+                batch, key = jax.tree.map(lambda x, k=k: x[k], part)
+                learner, errors, info = self.update(learner, batch, key, progress, actor=k == delay - 1)
+                each.append(errors)
+            return eqx.filter(learner, eqx.is_array), (jnp.stack(each), info)
 
         keys = jax.random.split(key, len(batches.rewards))
-        arrays, (errors, info) = jax.lax.scan(step, arrays, (batches, keys))
-        return eqx.combine(arrays, static), errors, jax.tree.map(jnp.mean, info)
+        parts = jax.tree.map(lambda x: x.reshape(-1, delay, *x.shape[1:]), (batches, keys))
+        arrays, (errors, info) = jax.lax.scan(step, arrays, parts)
+        return eqx.combine(arrays, static), errors.reshape(len(keys), -1), jax.tree.map(jnp.mean, info)
 
     def update(
-        self, learner: SACLearner, batch: SACBatch, key: jax.Array, progress: jax.Array
+        self, learner: SACLearner, batch: SACBatch, key: jax.Array, progress: jax.Array, actor: bool = True
     ) -> tuple[SACLearner, jax.Array, Info]:
         """One gradient step each of critics, actor and temperature; also the mean error (N,) of the critics."""
-        cfg, objective = self.config, self.objective
-        keys = jax.random.split(key, 5)
-        noise, next_noise = (jax.random.normal(k, batch.actions.shape) for k in keys[:2])
-        alpha, lr = jnp.exp(learner.log_alpha), cfg.learning_rate
+        noise_key, next_key, evaluate_key, improve_key, loss_key = jax.random.split(key, 5)
+        learner, notes, errors, info = self._evaluate(learner, batch, next_key, evaluate_key, progress)
+        if actor:
+            learner, found = self._improve(learner, batch, notes, (noise_key, improve_key, loss_key), progress)
+            info |= found
+        return learner, errors, info
 
-        acting: Any = learner.policy
-        extra, notes, found = objective.evaluate(learner.extra, acting, batch, learner.target, keys[2], progress)
-        next_shown = getattr(notes, "next_shown", None)
-        next_action, next_log_prob = learner.policy.sample(
-            batch.next_obs if next_shown is None else next_shown, next_noise
-        )
-        next_value = learner.target.least(batch.next_obs, next_action)
+    def _evaluate(
+        self, learner: SACLearner, batch: SACBatch, noise_key: jax.Array, key: jax.Array, progress: jax.Array
+    ) -> tuple[SACLearner, Any, jax.Array, Info]:
+        """A step of the critics, after which their target follows."""
+        cfg, alpha, policy = self.config, jnp.exp(learner.log_alpha), learner.policy
+        acting: Any = policy
+        extra, notes, found = self.objective.evaluate(learner.extra, acting, batch, learner.target, key, progress)
+        how = SACNotes() if notes is None else notes
+        noise = jax.random.normal(noise_key, batch.actions.shape)
+        shown = batch.next_obs if how.next_shown is None else how.next_shown
+        next_action, next_log_prob = policy.sample(shown, silenced(noise, how.noisy))
+        if how.noisy is not None:
+            next_log_prob = next_log_prob * how.noisy
+        if how.chosen is not None:
+            rows, given = how.chosen
+            next_action = jnp.where(rows[:, None] > 0, given, next_action)
+            next_log_prob = jnp.where(rows > 0, 0.0, next_log_prob)
+        next_value = learner.target.least(batch.next_obs, next_action, how.context)
         wanted = soft_target(batch.rewards, batch.discounts, next_value, next_log_prob, alpha)
 
         def critic_objective(critics: Critics) -> tuple[jax.Array, jax.Array]:
-            errors = critics.values(batch.obs, batch.actions) - jax.lax.stop_gradient(wanted)
+            errors = critics.values(batch.obs, batch.actions, how.context) - jax.lax.stop_gradient(wanted)
             return critic_loss(errors, batch.weights, cfg.huber_delta if cfg.loss == "huber" else None), errors
 
-        critics, critics_opt, (loss, errors) = self._descend(critic_objective, learner.critics, learner.critics_opt, lr)
+        critics, opt, (loss, errors) = self._adam.descend(
+            critic_objective, learner.critics, learner.critics_opt, cfg.learning_rate
+        )
+        target = follow(learner.target, critics, cfg.tau)
+        learner = learner._replace(critics=critics, critics_opt=opt, target=target, extra=extra)
+        info = {"critic_loss": loss, "alpha": alpha, "value": wanted.mean(), **found}
+        return learner, notes, jnp.abs(errors).mean(axis=0), info
 
-        natural = ActorSignal(batch.obs, critics.least, learner.policy, critics, keys[3])
-        signal = objective.improve(natural, batch, notes, progress)
+    def _improve(
+        self, learner: SACLearner, batch: SACBatch, notes: Any, keys: tuple[jax.Array, ...], progress: jax.Array
+    ) -> tuple[SACLearner, Info]:
+        """A step each of actor and temperature."""
+        cfg, alpha, critics = self.config, jnp.exp(learner.log_alpha), learner.critics
+        noise_key, improve_key, loss_key = keys
+        natural = ActorSignal(batch.obs, critics.least, learner.policy, critics, improve_key)
+        signal = self.objective.improve(natural, batch, notes, progress)
+        noise = silenced(jax.random.normal(noise_key, batch.actions.shape), signal.noisy)
 
         def actor_objective(policy: Any) -> tuple[jax.Array, tuple[jax.Array, Info]]:
-            actions, log_prob = policy.sample(signal.shown, noise)
-            value = actor_loss(log_prob, signal.value(batch.obs, actions), alpha)
-            base = BaseLoss(value, {"actor_loss": value, "entropy": -log_prob.mean()})
-            loss, info = objective.loss(base, policy, batch, notes, keys[4], progress)
-            return loss, (log_prob, info)
+            moments = policy.moments(signal.shown)
+            actions, log_prob = policy.sample_at(moments, noise)
+            weighed = log_prob if signal.noisy is None else log_prob * signal.noisy
+            value = actor_loss(weighed, signal.value(batch.obs, actions), alpha)
+            entropy = -mean_over(log_prob, signal.noisy)
+            base = SACLoss(value, {"actor_loss": value, "entropy": entropy}, signal, moments)
+            loss, info = self.objective.loss(base, policy, batch, notes, loss_key, progress)
+            return loss, (entropy, info)
 
-        policy, policy_opt, (_, (log_prob, actor_info)) = self._descend(
-            actor_objective, learner.policy, learner.policy_opt, lr
+        policy, policy_opt, (_, (entropy, info)) = self._adam.descend(
+            actor_objective, learner.policy, learner.policy_opt, cfg.learning_rate
         )
 
         def alpha_objective(log_alpha: jax.Array) -> tuple[jax.Array, None]:
-            return temperature_loss(log_alpha, log_prob, self.target_entropy(batch.actions.shape[-1])), None
+            return temperature_loss(log_alpha, entropy, self.target_entropy(batch.actions.shape[-1])), None
 
-        log_alpha, alpha_opt, _ = self._descend(alpha_objective, learner.log_alpha, learner.alpha_opt, lr)
-        target = jax.tree.map(lambda t, s: t + cfg.tau * (s - t) if eqx.is_array(t) else t, learner.target, critics)
-        info = {
-            "critic_loss": loss,
-            "alpha": alpha,
-            "value": wanted.mean(),
-            **found,
-            **actor_info,
-        }
-        learner = SACLearner(policy, critics, target, log_alpha, policy_opt, critics_opt, alpha_opt, extra)
-        return learner, jnp.abs(errors).mean(axis=0), info
-
-    def _descend(self, objective: Any, thing: Any, opt: Any, lr: float) -> tuple[Any, Any, tuple[jax.Array, Any]]:
-        """One Adam step on objective(thing) -> (loss, more)."""
-        params, static = eqx.partition(thing, eqx.is_array)
-        (loss, more), grads = jax.value_and_grad(lambda p: objective(eqx.combine(p, static)), has_aux=True)(params)
-        params, opt = apply_gradient(self._adam, jnp.float32(lr), params, opt, grads)
-        return eqx.combine(params, static), opt, (loss, more)
+        log_alpha, alpha_opt, _ = self._adam.descend(
+            alpha_objective, learner.log_alpha, learner.alpha_opt, cfg.learning_rate
+        )
+        average = None if learner.average is None else follow(learner.average, policy, 1 - cfg.average)
+        learner = learner._replace(
+            policy=policy, policy_opt=policy_opt, log_alpha=log_alpha, alpha_opt=alpha_opt, average=average
+        )
+        return learner, info
 
 
 def soft_target(rewards: Array, discounts: Array, next_value: Array, next_log_prob: Array, alpha: Array) -> jax.Array:
@@ -209,9 +246,23 @@ def actor_loss(log_prob: Array, value: Array, alpha: Array) -> jax.Array:
     return jnp.mean(alpha * log_prob - value)
 
 
-def temperature_loss(log_alpha: Array, log_prob: Array, target_entropy: float) -> jax.Array:
-    """-log α · mean(log π + H_target), whose gradient lowers α where the entropy is above its target."""
-    return -log_alpha * jnp.mean(jax.lax.stop_gradient(log_prob) + target_entropy)
+def temperature_loss(log_alpha: Array, entropy: Array, target_entropy: float) -> jax.Array:
+    """log α · (H(π) - H_target), whose gradient lowers α where the entropy is above its target."""
+    return log_alpha * (jax.lax.stop_gradient(entropy) - target_entropy)
+
+
+def silenced(noise: jax.Array, noisy: Array | None) -> jax.Array:
+    """The noise (N, actions) where `noisy` (N,) is 1, else 0."""
+    return noise if noisy is None else noise * noisy[:, None]
+
+
+def mean_over(x: jax.Array, rows: Array | None) -> jax.Array:
+    """The mean of x (N,), over the rows that are 1 where these are given."""
+    return x.mean() if rows is None else jnp.sum(x * rows) / jnp.maximum(jnp.sum(rows), 1.0)
+
+
+def follow(target: Any, source: Any, tau: float) -> Any:
+    return jax.tree.map(lambda t, s: t + tau * (s - t) if eqx.is_array(t) else t, target, source)
 
 
 def create_critic(obs_size: int, action_size: int, key: jax.Array, hidden: tuple[int, ...]) -> ActionCritic:

@@ -10,11 +10,12 @@ import numpy as np
 from wocar.agent import Agent
 from wocar.mechanisms.sac_objective import SACBatch
 from wocar.networks import ActionCritic, SquashedGaussianPolicy, linear
+from wocar.training.create_networks import vector_size
 from wocar.training.off_policy import OffPolicy
 from wocar.training.replay_buffer import Sample
 from wocar.training.run_config import RunConfig
 from wocar.training.sac import SAC
-from wocar.types import EnvSpec
+from wocar.types import EnvSpec, Step, VectorEnv
 
 
 class SACTrainer(OffPolicy):
@@ -22,6 +23,22 @@ class SACTrainer(OffPolicy):
         super().__init__(config, algorithm, spec)
         self.learner = algorithm.init(spec, self.key)
         self.low, self.high = np.asarray(spec.actions.low), np.asarray(spec.actions.high)
+        self.behaviour = algorithm.objective.behaviour
+        self.directors: Any = None
+        self._act = eqx.filter_jit(algorithm.objective.act)
+
+    def begin(self, env: VectorEnv, rng: np.random.Generator) -> None:
+        super().begin(env, rng)
+        if self.behaviour:
+            self.directors = self.behaviour.begin(env.n, vector_size(self.spec), self.spec.actions.size, rng)
+
+    def after_step(self, step: Step) -> None:
+        if self.behaviour and (begins := step.is_reset).any():
+            self.directors = self.behaviour.drawn(self.directors, begins, self.rng)
+
+    def stored(self, step: Step) -> Step:
+        cap = self.cfg.reward_cap
+        return step if cap is None else step._replace(rewards=np.minimum(step.rewards, np.float32(cap)))
 
     def act(self, steps: int, progress: float) -> tuple[np.ndarray, np.ndarray]:
         shape = self.env.n, self.spec.actions.size
@@ -29,8 +46,13 @@ class SACTrainer(OffPolicy):
             unit = self.rng.uniform(-1, 1, shape).astype(np.float32)
         else:
             noise = self.rng.standard_normal(shape, dtype=np.float32)
-            unit = np.asarray(_sampled(self.learner.policy, self.normaliser(self.obs), noise))
+            unit = np.asarray(self._policy_actions(self.normaliser(self.obs), noise, progress))
         return unit, self.low + (unit + 1) / 2 * (self.high - self.low)
+
+    def _policy_actions(self, obs: Any, noise: np.ndarray, progress: float) -> jax.Array:
+        own = self.learner
+        seed = self.rng.integers(2**31, dtype=np.uint32) if self.behaviour else None
+        return self._act(own.policy, own.critics, obs, noise, self.directors, seed, np.float32(progress))
 
     def learn(self, key: jax.Array, progress: float) -> dict[str, jax.Array]:
         cfg = self.cfg
@@ -51,15 +73,11 @@ class SACTrainer(OffPolicy):
         return self.cfg.normalise_obs and steps < self.cfg.normalise_steps
 
     def agent(self) -> Agent:
-        agent, target = super().agent(), self.learner.target
-        own = {"q": target.one, "q-twin": target.other, **agent.critics}
-        agent.critics = {name: in_action_units(critic, self.learner.policy) for name, critic in own.items()}
+        agent, own = super().agent(), self.learner
+        agent.policy = own.policy if own.average is None else own.average
+        critics = self.algorithm.objective.exported(own.target)
+        agent.critics = {name: in_action_units(critic, own.policy) for name, critic in critics.items()}
         return agent
-
-
-@eqx.filter_jit
-def _sampled(policy: SquashedGaussianPolicy, obs: Any, noise: Any) -> jax.Array:
-    return policy.sample(obs, noise)[0]
 
 
 def in_action_units(critic: ActionCritic, policy: SquashedGaussianPolicy) -> ActionCritic:
