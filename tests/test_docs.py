@@ -104,3 +104,9 @@ def test_the_tables_of_the_readme_are_those_of_the_results() -> None:
         [sys.executable, str(ROOT / "scripts" / "tables.py"), "--check"], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_the_table_of_what_works_is_that_of_the_results() -> None:
+    script = ROOT / "scripts" / "what_works_table.py"
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() in (ROOT / "docs" / "what-works.md").read_text()

@@ -91,6 +91,7 @@ def test_doors_closed_one_by_one(base: str, kind: str) -> None:
         {"reg_search": "minibatch"},
         {"reg_std": True},
         {"reg_solver": "convex"},
+        {"reg_solver": "pgd", "reg_steps": 3},
     ],
     ids=str,
 )

@@ -21,7 +21,8 @@ class RobustConfig(ObjectiveConfig, kind="state-adversarial"):
     reg: bool = True
     """Mechanism 3: keep the policy constant inside the ball."""
     kappa_reg: float = 0.1
-    reg_solver: Literal["sgld", "convex"] = "sgld"
+    reg_solver: Literal["sgld", "pgd", "convex"] = "sgld"
+    """Langevin ascent, the same without noise, or bounds."""
     reg_steps: int = 10
     reg_search: Literal["iteration", "minibatch"] = "iteration"
     """Search the perturbations once per iteration, or anew in every minibatch (as published; slower)."""

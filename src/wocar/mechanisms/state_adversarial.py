@@ -35,7 +35,7 @@ class StateAdversarial(InBall[Batch, jax.Array, PolicyLoss, RegNotes]):
         self, state: Any, policy: Policy, batch: Batch, base: Any, key: jax.Array, progress: jax.Array
     ) -> tuple[Any, RegNotes, Info]:
         notes, cfg = RegNotes(), self.config
-        if self.regularises and cfg.reg_solver == "sgld" and cfg.reg_search == "iteration":
+        if self.regularises and cfg.reg_solver != "convex" and cfg.reg_search == "iteration":
             notes = RegNotes(self._search(policy, batch.obs, key, progress))
         return state, notes, {"eps": self.ball(progress).eps}
 
@@ -63,7 +63,7 @@ class StateAdversarial(InBall[Batch, jax.Array, PolicyLoss, RegNotes]):
         return state_regularisation(distance, jnp.ones(()) if notes.importance is None else notes.importance)
 
     def _search(self, policy: Policy, obs: Array, key: jax.Array, progress: jax.Array) -> Array:
-        """The perturbed observations where the policy differs most, by Langevin ascent."""
+        """The perturbed observations where the policy differs most, by ascent, with or without Langevin noise."""
         ball, steps = self.ball(progress), self.config.reg_steps
         head = policy.head(obs)
         start_key, search_key = jax.random.split(key)
@@ -72,4 +72,5 @@ class StateAdversarial(InBall[Batch, jax.Array, PolicyLoss, RegNotes]):
         def distance(x: Array) -> jax.Array:
             return policy_distance(policy, head, policy.head(x))
 
-        return ascend_in_ball(distance, ball, obs, start, steps=steps, key=search_key, temperature=1e-5)
+        noise = search_key if self.config.reg_solver == "sgld" else None
+        return ascend_in_ball(distance, ball, obs, start, steps=steps, key=noise, temperature=1e-5)
