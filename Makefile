@@ -19,7 +19,7 @@ PIP = .venv/bin/python -m pip install --quiet --disable-pip-version-check -c req
 RUN = .venv/bin/python -m
 
 .DEFAULT_GOAL := help
-.PHONY: help setup oracle demo test test-fast coverage check lint bench docs format lock clean
+.PHONY: help setup oracle demo test test-fast coverage check lint bench tables docs format lock clean
 
 help:  ## list the verbs
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## */\1|/' | awk -F'|' '{ printf "make %-9s %s\n", $$1, $$2 }'
@@ -49,6 +49,9 @@ check: lint test  ## what a change must pass: lint, format check, types, all tes
 
 bench: .venv/.oracle  ## measure the speed ratios; TIER=quick takes two minutes
 	$(RUN) wocar.bench --tier $(TIER)
+
+tables: .venv/.setup  ## write the tables of README.md anew from the committed results
+	.venv/bin/python scripts/tables.py
 
 docs: .venv/.docs  ## build the documentation into site/; a broken link is an error
 	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict --quiet

@@ -4,6 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p runs/atari results/atari
+every_row=(--reg-share 1 --worst-share 1) # as the agents of results/atari were trained
 wocar=${WOCAR:-.venv/bin/wocar}
 
 run() {
@@ -27,10 +28,10 @@ for game in "${games[@]}"; do
     run dqn-Pong-800k dqn --env Pong-stack2-v5 --preset small
     run dqn-Pong dqn --env Pong-stack2-v5 --preset small --init-from runs/atari/dqn-Pong-800k --steps 120000 --learning-rate 1e-4 \
       --exploration-initial-eps 0.05 --exploration-fraction 0.9 --exploration-final-eps 0.002
-    run wocar-dqn-Pong wocar-dqn --env Pong-stack2-v5 --preset fine-tune --init-from runs/atari/dqn-Pong
+    run wocar-dqn-Pong wocar-dqn --env Pong-stack2-v5 --preset fine-tune --init-from runs/atari/dqn-Pong "${every_row[@]}"
   else
     run dqn-Freeway dqn --env Freeway-v5 --preset small --steps 400000
-    run wocar-dqn-Freeway wocar-dqn --env Freeway-v5 --preset fine-tune --init-from runs/atari/dqn-Freeway
+    run wocar-dqn-Freeway wocar-dqn --env Freeway-v5 --preset fine-tune --init-from runs/atari/dqn-Freeway "${every_row[@]}"
   fi
   audit "dqn-$game"
   audit "wocar-dqn-$game"

@@ -2,6 +2,8 @@
 
 import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -95,3 +97,10 @@ def test_the_changelog_has_the_version_and_only_its_headings() -> None:
 )
 def test_the_search_for_names(name: str, found: bool) -> None:
     assert exists(name) is found
+
+
+def test_the_tables_of_the_readme_are_those_of_the_results() -> None:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "scripts" / "tables.py"), "--check"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr

@@ -73,7 +73,7 @@ class Agent:
 
     def held(self, state: LSTMState | None) -> Any:
         """The policy with its memory fixed, as an attacker at this time step sees it."""
-        return self.policy.held(state)
+        return self.policy if state is None else self.policy.held(state)  # of a Module each method is made anew
 
     def head(self, z: np.ndarray) -> np.ndarray:
         """The policy's mean, logits or Q-values at normalised observations."""

@@ -57,7 +57,7 @@ def train(
     method: str,
     env: str = RunConfig.env,
     *,
-    preset: str = "paper",
+    preset: str | None = None,
     victim: Path | str | None = None,
     out: Path | str | None = None,
     seed: int | None = None,
@@ -77,7 +77,7 @@ def train(
 def training_config(
     method: str,
     env: str = RunConfig.env,
-    preset: str = "paper",
+    preset: str | None = None,
     victim: Path | str | None = None,
     out: Path | str | None = None,
     seed: int | str = 0,
@@ -140,7 +140,7 @@ def audit(
     out: Path | str | None = None,
     watch: AuditObserver | None = None,
 ) -> AuditResult:
-    """Returns of an agent without attack and under a suite's attacks (default fast-v1), or under attacks by name.
+    """Returns of an agent without attack and under a suite's attacks (default fast-v2), or under attacks by name.
 
     `attackers` are folders of trained ones. The threat is by default that of the agent's training; `eps`, `norm`,
     `units` and `radii` change it, several `eps` give a curve. With `out`, finished parts are kept there and not run
@@ -153,7 +153,7 @@ def audit(
     threats = asked_threats(start, eps, norm=norm, units=units, radii=radii)
     numbers: dict[str, Any] = {"episodes": episodes, "seed": seed, "env": env, "max_steps": max_steps}
     if attacks is None and not (attackers and suite is None):
-        plan = suite_plan(suite or "fast-v1", threats, budget_steps, **numbers)
+        plan = suite_plan(suite or "fast-v2", threats, budget_steps, **numbers)
     else:
         plan = attack_plan(["none"] if attacks is None else list(attacks), threats, budget_steps, **numbers)
         plan = dataclasses.replace(plan, attacks=_usual_settings(victim, plan, budget_steps))

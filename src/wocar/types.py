@@ -129,6 +129,9 @@ class Policy(Protocol):
 
     def log_prob(self, obs: Array, actions: Array) -> jax.Array: ...
 
+    def log_prob_given(self, head: Array, actions: Array) -> jax.Array:
+        """The same from the network's output."""
+
     def entropy(self, obs: Array) -> jax.Array: ...
 
     def onward(self, obs: Array, rows: Array) -> "Policy":

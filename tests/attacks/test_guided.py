@@ -7,7 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from wocar.attacks.guided import lesson, steepest_direction
+from wocar.attacks.director import LinearDirector
+from wocar.attacks.guided import directed_lesson, lesson, steepest_direction
 from wocar.attacks.learned import Direction, Displacement
 from wocar.bounds import Ball
 from wocar.networks import GaussianPolicy
@@ -37,3 +38,12 @@ def test_the_displacement_is_the_corner_where_the_value_is_least() -> None:
     for eps in (0.1, 0.5):
         told = lesson(Displacement(), Slope())(VICTIM, Ball(eps), OBS)
         np.testing.assert_allclose(told, np.tile(corner, (5, 1)), atol=1e-4)
+
+
+def test_a_director_teaches_its_direction_and_its_corner() -> None:
+    director = LinearDirector(jnp.zeros((2, 3)), jnp.array([6.0, -8.0]))
+    told = directed_lesson(Direction(), director)(VICTIM, Ball(0.1), OBS)
+    np.testing.assert_allclose(told, np.tile([0.6, -0.8], (5, 1)), atol=1e-6)
+    corner = np.sign(WEIGHT.T @ [6.0, -8.0])
+    told = directed_lesson(Displacement(), director)(VICTIM, Ball(0.1), OBS)
+    np.testing.assert_allclose(told, np.tile(corner, (5, 1)), atol=1e-4)

@@ -18,6 +18,7 @@ from wocar.types import UserError
 NEAR = (Threat(0.1),)
 
 FROZEN = {
+    "mujoco-v2": "917837b2d5c0c1147e2d141d6f8afc281bd16c94678bb1805efc5abe48d011b1",
     "fast-v2": "11041030ce6f14f7831485662f7706c1f126feea1d8a269562665ad585ae31e1",
     "fast-v1": "557329402eebaba67aab4249f592e3ead23945ef287006f92daa00cd9775623d",
     "mujoco-v1": "46edf14c3adaf364e92737bc964af2af8375734ed541be4c851e160d053b8eb1",

@@ -12,7 +12,13 @@ from wocar.mechanisms.state_reg import (
     state_importance,
     state_regularisation,
 )
-from wocar.mechanisms.worst_policy import mixed_values, robust_advantage, worst_policy_loss
+from wocar.mechanisms.worst_policy import (
+    categorical_expectation,
+    gaussian_expectation,
+    mixed_values,
+    robust_advantage,
+    worst_policy_loss,
+)
 from wocar.mechanisms.worst_value import (
     WorstCritic,
     estimation_loss,
@@ -50,8 +56,16 @@ def test_the_worst_critic_learns_from_fewer_rows_than_minibatches() -> None:
 
 
 def test_worst_policy_loss_is_minus_the_expected_worst_value() -> None:
-    probabilities, q = jnp.array([[0.5, 0.5], [1.0, 0.0]]), jnp.array([[2.0, 4.0], [1.0, 9.0]])
-    assert worst_policy_loss(probabilities, q) == -2.0
+    logits, q = jnp.array([[0.0, 0.0], [40.0, 0.0]]), jnp.array([[2.0, 4.0], [1.0, 9.0]])
+    assert worst_policy_loss(categorical_expectation(logits, q)) == -2.0
+
+
+def test_a_moved_action_gains_along_the_slope_up_to_its_reach() -> None:
+    noise, before, slope = jnp.array([[1.0, -1.0]]), jnp.array([[2.0, -2.0]]), jnp.array([[3.0, 1.0]])
+    at = jnp.array([[0.1, 0.0]]), jnp.log(2.0 * jnp.ones(2))  # μ + σξ = (2.1, -2.0)
+    np.testing.assert_allclose(gaussian_expectation(*at, noise, before, slope), [0.3], rtol=1e-5)
+    far = at[0] + jnp.array([[9.0, -9.0]]), at[1]  # a gain ends at 0.2 σ, a loss does not
+    np.testing.assert_allclose(gaussian_expectation(*far, noise, before, slope), [3 * 0.4 - 9.0], rtol=1e-5)
 
 
 @pytest.mark.parametrize(("own_scale", "second"), [(True, 1.0), (False, 10.0)])
@@ -71,6 +85,7 @@ def test_importance_is_relative_to_the_batch_and_clipped() -> None:
     np.testing.assert_allclose(state_importance(best, worst), [3.0, 0.0, 1.0, 0.0], rtol=1e-5)
     peak = jnp.zeros(100).at[0].set(1.0)
     assert state_importance(peak, jnp.zeros(100)).max() == 5.0
+    np.testing.assert_allclose(state_importance(best, worst, 0.2), [3.0, 0.2, 1.0, 0.2], rtol=1e-5)
 
 
 def test_gaussian_distance_counts_in_standard_deviations() -> None:

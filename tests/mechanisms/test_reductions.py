@@ -22,7 +22,7 @@ SPECS = {
 
 
 def config(method: str, **robust: Any) -> RunConfig:
-    base = default_config(method, "toy")
+    base = default_config(method, "toy", "paper")
     small: dict[str, Any] = {"n_envs": 4, "n_steps": 16, "hidden": (8, 8)}
     if "ppo" in method:
         small |= {"policy_epochs": 2, "value_epochs": 2, "minibatches": 4}
@@ -82,6 +82,12 @@ def test_doors_closed_one_by_one(base: str, kind: str) -> None:
         {"bounds": "ibp"},
         {"threat": "action"},
         {"worst_form": "td"},
+        {"worst_form": "gradient"},
+        {"importance_from": "critic"},
+        {"importance_floor": 0.9},
+        {"critic_twin": True},
+        {"critic_lag": True, "importance_from": "critic"},
+        {"set_share": 0.5, "importance_from": "critic"},
         {"reg_search": "minibatch"},
         {"reg_std": True},
         {"reg_solver": "convex"},

@@ -76,17 +76,26 @@ def test_a_file_that_is_no_toml_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("method", "env", "preset", "words"),
     [
-        ("ppo", "Hopper-v4", "huge", "unknown preset 'huge'; presets: paper, reference, small, fine-tune"),
+        ("ppo", "Hopper-v4", "huge", "unknown preset 'huge'; presets: paper, reference, robust, small, fine-tune"),
         ("radial-ppo", "Hopper-v4", "reference", "radial-ppo has the preset paper only, not reference"),
         ("dqn", "CartPole-v1", "reference", "dqn has the presets paper, small, not reference"),
-        ("dqn", "CartPole-v1", "fine-tune", "only wocar-dqn has a fine-tune preset, on CartPole, Freeway"),
-        ("wocar-dqn", "Breakout-v5", "fine-tune", "only wocar-dqn has a fine-tune preset"),
+        ("dqn", "CartPole-v1", "fine-tune", "only sa-dqn and wocar-dqn have a fine-tune preset, on CartPole, Freeway"),
+        ("wocar-dqn", "Breakout-v5", "fine-tune", "only sa-dqn and wocar-dqn have a fine-tune preset"),
         ("atla-ppo", "Pong-v5", "paper", "atla-ppo has no settings for games; a2c, sa-a2c, wocar-a2c, dqn"),
     ],
 )
 def test_presets_that_there_are_not(method: str, env: str, preset: str, words: str) -> None:
     with pytest.raises(UserError, match=words):
         default_config(method, env, preset)
+
+
+def test_the_first_preset_is_the_default() -> None:
+    for method, first in (("wocar-ppo", "robust"), ("sa-a2c", "robust"), ("ppo", "paper"), ("wocar-dqn", "paper")):
+        config = default_config(method, "Hopper-v4" if "ppo" in method else "CartPole-v1")
+        assert config.preset == first
+        config.check()
+    games = [vars(default_config("wocar-a2c", "Pong-v5", preset)) | {"preset": ""} for preset in ("robust", "paper")]
+    assert games[0] == games[1]
 
 
 def test_every_file_is_some_method_s() -> None:

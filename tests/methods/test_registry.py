@@ -124,4 +124,4 @@ def test_runs_of_the_first_release_load(old: dict[str, Any]) -> None:
     assert again == config
     if config.attack is None:
         same = {"out": config.out, "resume": True}
-        assert config == dataclasses.replace(default_config(config.method, config.env), **same)
+        assert config == dataclasses.replace(default_config(config.method, config.env, config.preset), **same)

@@ -42,6 +42,7 @@ def test_every_plan_is_in_order_and_its_trainings_are_understood(target: str, sc
             config.check()
             assert config.keep_checkpoints and str(config.out) == f"{task.folder}/run"
             assert isinstance(task, TrainTask) and (task.method, task.env) == (method, config.env)
+            assert config.preset == task.preset == "paper"
             if target in ("fig-curves", "fig-worst-value"):
                 names = plan.checkpoints(task)
                 assert names == sorted(set(names)) and int(names[-1]) == config.iterations

@@ -74,7 +74,7 @@ def copy_learner(model: Any) -> Learner:
 
 @eqx.filter_jit
 def batch_of(learner: Learner, rollout: Transitions) -> Batch:
-    outputs = Networks((64, 64), 1.0).run(learner.policy, learner.value, learner.memory, rollout)
+    outputs = Networks((64, 64), 1.0, 0.0).run(learner.policy, learner.value, learner.memory, rollout)
     return make_batch(rollout, outputs, gamma=0.95, gae_lambda=0.9)
 
 

@@ -4,11 +4,12 @@ import argparse
 import statistics
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
-from wocar.bench.dqn import dqn_round
+from wocar.bench.dqn import dqn_round, update_ms
 from wocar.bench.measure import audit_seconds, bare_rate, inner_problems, sb3_rate, training
 from wocar.bench.ratios import ATTACKERS, METHODS, MUJOCO, TRAINED, rate, ratios_of
 from wocar.bench.sac import sac_round
@@ -40,6 +41,17 @@ def quick_round() -> Numbers:
     yield from audit_seconds(16).items()
 
 
+def asked_round(steps: int) -> Numbers:
+    """What something is asked of."""
+    yield from simulators(60_000)
+    for env in TRAINED:
+        yield from trainings(QUICK, env, steps)
+        yield rate("sb3 ppo", env), sb3_rate(env, 10_240)
+    yield from audit_seconds(50).items()
+    yield from update_ms().items()
+    yield from sac_round().items()
+
+
 def whole_round(steps: int, dqn_steps: int) -> Numbers:
     yield from simulators(60_000)
     yield from trainings(METHODS + ATTACKERS, TRAINED[0], steps)
@@ -58,7 +70,7 @@ def only_round(methods: tuple[str, ...], steps: int) -> Numbers:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m wocar.bench", description=__doc__)
-    parser.add_argument("--tier", choices=("quick", "whole"), default="whole", help="quick: two minutes on two cores")
+    parser.add_argument("--tier", choices=("quick", "asked", "whole"), default="whole", help="quick: two minutes")
     parser.add_argument("--json", type=Path, help="default: results/bench.json, of the quick tier .cache/bench.json")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=120_000, help="environment steps of each measured training")
@@ -67,7 +79,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.rounds < 1:
         parser.error("--rounds must be at least 1")
-    whole = options.tier == "whole" and not options.only
+    whole = options.tier != "quick" and not options.only
     file: Path = options.json or Path("results/bench.json" if whole else ".cache/bench.json")
     file.parent.mkdir(parents=True, exist_ok=True)
 
@@ -77,7 +89,11 @@ def main() -> None:
         if options.only:
             numbers = only_round(tuple(options.only), options.steps)
         else:
-            numbers = whole_round(options.steps, options.dqn_steps) if whole else quick_round()
+            tiers: dict[str, Callable[[], Numbers]] = {
+                "quick": quick_round,
+                "asked": partial(asked_round, options.steps),
+            }
+            numbers = tiers.get(options.tier, partial(whole_round, options.steps, options.dqn_steps))()
         for name, value in numbers:
             if value is not None:
                 rounds.setdefault(name, []).append(value)

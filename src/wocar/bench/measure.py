@@ -1,6 +1,5 @@
 """Measurements of `make bench`: rates of simulators and trainings, seconds of audits and inner problems."""
 
-import os
 import statistics
 import subprocess
 import sys
@@ -52,22 +51,18 @@ def bare_rate(env: str, steps: int, backend: str = "auto", n_envs: int = 16, thr
 
 
 def training(method: str, steps: int, out: Path, *options: str) -> dict[str, float]:
-    """A real `wocar train`: steady rate from its metrics, start-up until the first iteration is logged, peak memory.
+    """A real `wocar train`: steady rate from its metrics, start-up until the first iteration is logged.
 
     The rate is that of steps the agent learns from: an adversary's own, where one learns too, are part of their cost.
     """
     command = [sys.executable, "-m", "wocar", "train", method, *options, "--steps", str(steps), "--out", str(out)]
     start = time.time()
-    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, command)
+    subprocess.run(command, stderr=subprocess.DEVNULL, check=True)
     rows = read_json_lines(out / "metrics.jsonl")
     early = rows[len(rows) // 3]
     learnt = "agent_steps" if "agent_steps" in early else "steps"
     rate = (rows[-1][learnt] - early[learnt]) / (rows[-1]["time"] - early["time"])
-    return {"steps/s": rate, "start-up s": rows[0]["time"] - start, "peak MB": used.ru_maxrss / 1024}
+    return {"steps/s": rate, "start-up s": rows[0]["time"] - start}
 
 
 def sb3_rate(env: str, steps: int) -> float | None:

@@ -27,8 +27,8 @@ class MethodsOptions:
     """Show the settings of this method and which layer each comes from; without a name, list all methods."""
     env: str = RunConfig.env
     """The task whose settings are shown."""
-    preset: str = "paper"
-    """The preset whose settings are shown."""
+    preset: str = ""
+    """The preset whose settings are shown; by default the method's first."""
     family: VictimFamily = "ppo"
     """For attackers: how the victim was trained."""
     json: Path | None = None
@@ -41,7 +41,7 @@ def main(argv: list[str]) -> int:
         result: dict[str, Any] = {"methods": [described(method) for method in all_methods()]}
         _list(result["methods"])
     else:
-        preset = find_preset(options.name, options.env, options.preset, options.family)
+        preset = find_preset(options.name, options.env, options.preset or None, options.family)
         result = explained(preset)
         _show(result)
     if options.json:

@@ -42,5 +42,5 @@ def _default(method: Method, options: list[str]) -> RunConfig:
     if method.attack and not victim and {"-h", "--help"} & set(options):
         attack = configured(method.attack, victim=Path("AGENT"), eps=0.1)
         return RunConfig(method.name, algorithm=PPOConfig(normalise_obs=False), attack=attack)
-    preset, seed = peek(options, "--preset", "paper"), peek(options, "--seed", "0")
+    preset, seed = peek(options, "--preset", "") or None, peek(options, "--seed", "0")
     return training_config(method.name, env, preset, victim, out, seed, "--resume" in options)

@@ -8,15 +8,19 @@ import jax
 import numpy as np
 
 from wocar.agent import Agent
+from wocar.attacks.director import LinearDirector
 from wocar.attacks.guided import Examples
 from wocar.attacks.learned import make_actor
 from wocar.attacks.robust_sarsa import SarsaConfig, fit_robust_critic, sarsa_data
-from wocar.evaluation.imitation_examples import examples
+from wocar.evaluation.director_search import POPULATION, search_director
+from wocar.evaluation.imitation_examples import directed_examples, examples
 from wocar.evaluation.worst_critic import collect_rollout, fit_worst_value, return_scale
 from wocar.networks import ActionCritic, DiscreteCritic
 from wocar.threat import Threat
 from wocar.types import Transitions
 
+SEARCH_SEED = 900_000
+"""Added to the seed of a search for directors."""
 ROLLOUT_STEPS, WORST_STEPS = 61_440, 10_000
 """Steps of the unattacked victim from which its robust critics, its worst critics learn; these then explore."""
 
@@ -93,9 +97,22 @@ class AttackContext:
         """What the rewards of worst critics are divided by."""
         return self.rollout(WORST_STEPS)[1]
 
-    def examples(self, kind: str, threat: Threat, explorations: int) -> Examples | None:
-        """What lets a learned attacker start where a worst critic points; None where that has no meaning."""
+    def director(self, threat: Threat, generations: int = 8, population: int = POPULATION) -> LinearDirector:
+        """The linear director that hurts the victim most."""
+        asked = "director", threat, generations, population
+        if asked not in self._critics:
+            found = search_director(self.agent, threat, self.seed + SEARCH_SEED, generations, population)
+            self._critics[asked] = found
+        return self._critics[asked]
+
+    def examples(self, kind: str, threat: Threat, guide: int | str) -> Examples | None:
+        """What lets a learned attacker start where a worst critic points, after so many explorations, or a searched
+        director ("director"); None where that has no meaning.
+        """
         flat = len(self.agent.spec.obs_shape) == 1
         if self.agent.spec.actions.discrete or self.agent.recurrent or not flat:
             return None
-        return examples(self.agent, self.worst_critic(threat, explorations), threat, make_actor(kind), self.seed)
+        actor = make_actor(kind)
+        if isinstance(guide, str):
+            return directed_examples(self.agent, self.director(threat), threat, actor, self.seed)
+        return examples(self.agent, self.worst_critic(threat, guide), threat, actor, self.seed)

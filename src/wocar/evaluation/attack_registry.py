@@ -11,7 +11,6 @@ from wocar.agent import Agent
 from wocar.attacks import PGD, CriticAction, CriticAttack, MaxDiff, MinBest, Random, RandomAction
 from wocar.attacks.robust_sarsa import RobustSarsa
 from wocar.evaluation.attack_context import AttackContext, Trained
-from wocar.evaluation.director_search import POPULATION, search_director
 from wocar.evaluation.worst_case import starting_states, worst_case
 from wocar.networks import DiscreteCritic, GreedyPolicy, RecurrentCritic, TwinCritic
 from wocar.plugins import load_plugins
@@ -27,7 +26,7 @@ Make = Callable[[AttackContext, Threat, Path, dict[str, Any]], Any]
 """(context, threat, folder for what is trained, settings) to the attack, alone or as `Trained`."""
 
 ALIASES = {"natural": "none", "mad": "maxdiff", "rs": "robust-sarsa"}
-STARTS, SEARCH_SEED = 50, 900_000
+STARTS = 50
 
 _KINDS: dict[str, "AttackKind"] = {}
 
@@ -170,8 +169,7 @@ def _worst_critic(context: AttackContext, threat: Threat, folder: Path, settings
 
 
 def _director(context: AttackContext, threat: Threat, folder: Path, settings: dict[str, Any]) -> Any:
-    chosen = {"generations": 8, "population": POPULATION, **settings}
-    return search_director(context.agent, threat, context.seed + SEARCH_SEED, **chosen)
+    return context.director(threat, **settings)
 
 
 def own_critic(agent: Agent, name: str) -> Any:
@@ -200,12 +198,12 @@ def _action_critic(context: AttackContext, threat: Threat, folder: Path, setting
 
 
 def _learn(kind: str, context: AttackContext, threat: Threat, folder: Path, settings: dict[str, Any]) -> Trained:
-    """`guide` in the settings: explorations of the worst critic that teaches the attacker how to begin; `seed`: its."""
+    """`guide` in the settings: who teaches the attacker how to begin (`AttackContext.examples`); `seed`: its own."""
     assert context.train is not None
     rest = dict(settings)
-    explorations, seed = rest.pop("guide", 0), rest.pop("seed", context.seed)
+    guide, seed = rest.pop("guide", 0), rest.pop("seed", context.seed)
     begun = (folder / "checkpoints").exists()
-    lessons = context.examples(kind, threat, explorations) if explorations and not begun else None
+    lessons = context.examples(kind, threat, guide) if guide and not begun else None
     return context.train(kind, context.agent, threat, seed, folder, rest, lessons)
 
 

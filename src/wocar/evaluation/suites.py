@@ -41,6 +41,16 @@ GUIDED: AttackSettings = {
     "value_clip": False,
     "guide": EXPLORATIONS,
 }
+DIRECTED: AttackSettings = {**GUIDED, "guide": "director"}
+POPULATION: tuple[AttackSettings, ...] = (
+    FROM_SCRATCH,
+    {**FROM_SCRATCH, "policy_lr": 3e-4, "value_lr": 3e-4, "init_std": 1.0, "seed": 1},
+    GUIDED,
+    {**GUIDED, "policy_lr": 1e-3, "seed": 1},
+    DIRECTED,
+    {**DIRECTED, "policy_lr": 1e-3, "seed": 1},
+)
+"""Attackers that begin anew, where a worst critic points, where a searched director points."""
 SUITES: dict[str, dict[str, Any]] = {
     "fast-v1": {
         "about": "minutes: no training of attackers",
@@ -94,6 +104,31 @@ SUITES: dict[str, dict[str, Any]] = {
             ],
             "worst-critic": [{"explorations": EXPLORATIONS}],
             "director": [{"generations": 8}],
+        },
+    },
+    "mujoco-v2": {
+        "about": "everything: fast-v2, thirteen robust critics, and attackers halved from six to one of each kind",
+        "episodes": EPISODES,
+        "select_episodes": SELECT_EPISODES,
+        "finalists": 4,
+        "rungs": [[0.2, 3], [0.5, 1]],
+        "attacks": {
+            "none": [{}],
+            "random-corner": [{}],
+            "maxdiff-plain": [{}],
+            "pgd-10": [{"restarts": 3}],
+            "critic": [{}],
+            "min-q": [{}],
+            "own-worst-critic": [{}],
+            "robust-sarsa": [
+                *_grid(radius=(0.02, 0.05, 0.2), reg=(0.3,), lr=(3e-4, 1e-3), gamma=(0.9, 0.99)),
+                {"radius": 0.3, "reg": 0.3, "lr": 3e-3, "gamma": 0.99},
+            ],
+            "rs-mad": _grid(weight=(1e-4, 1e-3, 1e-2, 1e-1)),
+            "worst-critic": [{"explorations": EXPLORATIONS}],
+            "director": [{"generations": 8}, {"generations": 16, "population": 96}],
+            "sa-rl": _learned(*POPULATION),
+            "pa-ad": _learned(*POPULATION),
         },
     },
     "atari-v1": {

@@ -30,6 +30,8 @@ class PolicyLoss(BaseLoss):
     """What `improve` returned, (N,)."""
     at: Callable[[Array, Array], jax.Array]
     """The losses (N,) if the actions had these log-probabilities and these advantages."""
+    head: jax.Array
+    """The policy's output at the minibatch; what uses it too is differentiated in one pass."""
 
 
 Data = TypeVar("Data")
@@ -49,6 +51,11 @@ class Objective(Generic[Data, Signal, Loss, Notes]):
     def critics(self) -> int:
         """How many critics `init` is to be given."""
         return 0
+
+    @property
+    def lagged(self) -> bool:
+        """Whether the notes of `evaluate` do not depend on the state that it returns: PPO then finds both at once."""
+        return False
 
     def init(self, critics: Any, obs_shape: tuple[int, ...]) -> Any:
         """The objective's own training state."""

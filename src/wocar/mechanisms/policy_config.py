@@ -10,7 +10,7 @@ from wocar.bounds import Ball, BoundMethod
 from wocar.config_base import COUNT, NOT_NEGATIVE, SHARE, AlgorithmConfig, ObjectiveConfig
 from wocar.schedules import Schedule, ScheduleKind
 from wocar.threat import Threat
-from wocar.types import EnvSpec, Limits
+from wocar.types import EnvSpec, Limits, UserError
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,11 @@ class RobustConfig(ObjectiveConfig, kind="state-adversarial"):
     """Search the perturbations once per iteration, or anew in every minibatch (as published; slower)."""
     reg_std: bool = False
     """Let gradients of the regulariser reach a Gaussian's σ (as published): more noise then lowers the distance."""
+    director_share: float = 0.0
+    """Share of the environments whose observations are perturbed, each episode one way: to push the action along a
+    constant direction."""
 
-    ranges = COUNT.of("reg_steps") | NOT_NEGATIVE.of("kappa_reg") | SHARE.of("eps_ramp")
+    ranges = COUNT.of("reg_steps") | NOT_NEGATIVE.of("kappa_reg") | SHARE.of("eps_ramp director_share")
 
     def build(self, spec: EnvSpec, algorithm: AlgorithmConfig) -> Any:
         from wocar.mechanisms.state_adversarial import StateAdversarial
@@ -48,10 +51,15 @@ class WocarConfig(RobustConfig, kind="wocar"):
     kappa_wst: float = 0.8
     """Mechanism 2: final weight of the worst-attack value."""
     kappa_schedule: ScheduleKind = "linear"
-    worst_form: Literal["raw", "baseline", "td"] = "raw"
-    """What enters the policy gradient: the worst value, its lead over the mean action's, or its one-step target's."""
+    worst_form: Literal["raw", "baseline", "td", "gradient"] = "raw"
+    """What enters the policy gradient: the worst value, its lead over the mean action's, or its one-step target's; or
+    the gradient of the expected worst value itself."""
     importance: bool = True
     """Weigh mechanism 3 by state importance."""
+    importance_from: Literal["value", "critic"] = "value"
+    """What the worst value is compared with: V(s), or the same critic at the policy's own action."""
+    importance_floor: float = 0.0
+    """Least weight of a state, where the mean is 1."""
     critic_lr: float = 4e-4
     critic_epochs: int = 10
     critic_minibatches: int = 32
@@ -60,14 +68,26 @@ class WocarConfig(RobustConfig, kind="wocar"):
     """Two worst critics, the larger value counts: less spurious pessimism."""
     critic_replay: int = 0
     """Past transitions the worst critic also learns from; 0: only those of the iteration."""
+    critic_lag: bool = False
+    """Mechanisms 2 and 3 take the worst critic of the iteration before: PPO then fits it beside the policy."""
+    critic_clamp: bool = False
+    """Keep the worst critic's targets within what rewards like those seen allow."""
     search_steps: int = 10
     """Descent steps to the worst action."""
+    set_share: float = 1.0
+    """Share of an iteration's transitions that the worst critic learns from; bounds are found there only."""
 
     ranges = (
         COUNT.of("critic_epochs critic_minibatches search_steps")
         | NOT_NEGATIVE.of("kappa_wst critic_lr")
-        | SHARE.of("critic_tau")
+        | SHARE.of("critic_tau importance_floor set_share")
     )
+
+    def check(self, run: Any) -> None:
+        if self.set_share < 1 and (self.importance_from == "value" or self.worst_form in ("baseline", "td")):
+            raise UserError("--set-share below 1 needs --importance-from critic and --worst-form gradient or raw")
+        if self.critic_lag and (self.importance_from == "value" or self.worst_form in ("baseline", "td")):
+            raise UserError("--critic-lag needs --importance-from critic and --worst-form gradient or raw")
 
     def build(self, spec: EnvSpec, algorithm: AlgorithmConfig) -> Any:
         from wocar.mechanisms.wocar import Wocar

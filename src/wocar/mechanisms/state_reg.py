@@ -8,14 +8,14 @@ import jax.numpy as jnp
 from wocar.types import Array
 
 
-def state_importance(best: Array, worst: Array) -> jax.Array:
+def state_importance(best: Array, worst: Array, floor: float = 0.0) -> jax.Array:
     """Eq. (5): w(s) = max_a Q(s, a) - min_a Q(s, a), given both; PPO and A2C: V(s) and min over A_adv of Q_worst. (N,)
 
-    Departs from the paper: divided by its batch mean and clipped to [0, 5], so that kappa_reg keeps its meaning;
+    Departs from the paper: divided by its batch mean and clipped to [floor, 5], so that kappa_reg keeps its meaning;
     detached.
     """
     w = jnp.maximum(best - worst, 0.0)
-    return jax.lax.stop_gradient(jnp.clip(w / (w.mean() + 1e-8), 0.0, 5.0))
+    return jax.lax.stop_gradient(jnp.clip(w / (w.mean() + 1e-8), floor, 5.0))
 
 
 def gaussian_distance(mean: Array, other: Array, log_std: Array) -> jax.Array:

@@ -160,7 +160,8 @@ class WocarSAC(StateAdversarialSAC):
         policy, critics = signal.policy, signal.critics
         one = worst_context(len(policy.low))
         worst = self.seen(jnp.broadcast_to(one, (len(obs), len(one))))
-        return state_importance(*(critics.mean(obs, policy.unit_mode(x), worst) for x in (obs, shown)))
+        here, attacked = (critics.mean(obs, policy.unit_mode(x), worst) for x in (obs, shown))
+        return state_importance(here, attacked)
 
     def loss(
         self, base: SACLoss, policy: Any, batch: SACBatch, notes: Any, key: jax.Array, progress: jax.Array

@@ -18,7 +18,7 @@ from wocar.bounds import (
 )
 from wocar.mechanisms.worst_value import q_at
 from wocar.threat import Threat
-from wocar.types import ActionSpace, Array, CriticPair, Interval, Policy
+from wocar.types import ActionSpace, Array, Critic, CriticPair, Interval, Policy
 
 
 class SetConfig(Protocol):
@@ -91,3 +91,22 @@ def set_minimum(
     policy: Policy, critic: CriticPair, obs: Array, ball: Ball, config: SetConfig, actions: ActionSpace
 ) -> SetMinimum:
     return minimum_over(action_set(policy, obs, ball, config, actions), critic, obs, config.search_steps)
+
+
+def searched_drop(policy: Policy, critic: Critic, obs: Array, ball: Ball, actions: ActionSpace) -> jax.Array:
+    """How much less than at the policy's own action a critic says of the one that an attacker causes. (N,)
+
+    The attacker takes one step of steepest descent over the whole ball: cheaper than the set's minimum, and inside it.
+    """
+
+    q_values = critic(obs) if actions.discrete else jnp.zeros(())
+
+    def at(x: Array) -> jax.Array:
+        if actions.discrete:
+            return jnp.sum(jax.nn.softmax(policy.head(x)) * q_values, axis=-1)
+        return critic(obs, actions.cut(policy.head(x)))
+
+    here, pull_back = jax.vjp(at, obs)
+    (gradient,) = pull_back(jnp.ones_like(here))
+    attacked = ball.project(obs, obs - ball.radius(obs) * ball.direction(gradient))
+    return jnp.maximum(here - at(attacked), 0.0)

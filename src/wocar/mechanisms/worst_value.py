@@ -38,6 +38,12 @@ def worst_attack_backup(rewards: Array, terminated: Array, next_minimum: Array, 
     return rewards + gamma * jnp.where(terminated, 0.0, next_minimum)
 
 
+def reward_limits(rewards: Array, gamma: float) -> tuple[Array, Array]:
+    """The least and the largest discounted sum of rewards like these, if an episode may also end at once."""
+    horizon = 1 / (1 - gamma)
+    return jnp.minimum(rewards.min(), 0.0) * horizon, jnp.maximum(rewards.max(), 0.0) * horizon
+
+
 def boundaries(batch: Batch) -> jax.Array:
     """Rows where a trajectory is cut but not terminated (time limit, end of the rollout), in a fixed number of slots.
 

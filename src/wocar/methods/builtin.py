@@ -16,9 +16,10 @@ from wocar.training.recurrent_ppo import RecurrentPPOConfig
 from wocar.training.sac import SACConfig
 
 WITH_REFERENCE = ("paper", "reference")
+WITH_ROBUST = ("robust", "paper", "reference")
 WITH_SMALL = ("paper", "small")
 BUILTIN = (
-    Method("ppo", "PPO", "proximal policy optimisation", PPOConfig, presets=WITH_REFERENCE),
+    Method("ppo", "PPO", "proximal policy optimisation", PPOConfig, presets=(*WITH_REFERENCE, "robust")),
     Method("a2c", "A2C", "advantage actor-critic", A2CConfig, presets=WITH_REFERENCE),
     Method(
         name="lstm-ppo",
@@ -33,7 +34,7 @@ BUILTIN = (
         about="PPO with the state-adversarial regulariser",
         algorithm=PPOConfig,
         objective=RobustConfig,
-        presets=WITH_REFERENCE,
+        presets=WITH_ROBUST,
         family="robust",
         rank=1,
         cost=1.2,
@@ -55,7 +56,7 @@ BUILTIN = (
         about="A2C with the state-adversarial regulariser",
         algorithm=A2CConfig,
         objective=RobustConfig,
-        presets=WITH_REFERENCE,
+        presets=WITH_ROBUST,
         family="robust",
         rank=1,
         cost=1.2,
@@ -66,7 +67,7 @@ BUILTIN = (
         about="worst-case-aware robust PPO",
         algorithm=PPOConfig,
         objective=WocarConfig,
-        presets=WITH_REFERENCE,
+        presets=WITH_ROBUST,
         family="robust",
         rank=4,
         cost=1.5,
@@ -88,7 +89,7 @@ BUILTIN = (
         about="worst-case-aware robust A2C",
         algorithm=A2CConfig,
         objective=WocarConfig,
-        presets=WITH_REFERENCE,
+        presets=WITH_ROBUST,
         family="robust",
         rank=4,
         cost=1.5,

@@ -30,7 +30,7 @@ class Method:
     starts_from: str = ""
     """The method whose agent it fine-tunes, with `--init-from`."""
     presets: tuple[str, ...] = ("paper",)
-    """Names of its presets."""
+    """Names of its presets, the default first."""
     layers: LayerSource | None = None
     """Settings per kind of task, task and preset: the name of a file of ours, another TOML file, or its contents. By
     default the file of the method's name, where there is one."""

@@ -31,7 +31,10 @@ class GaussianPolicy(eqx.Module):
     mode = head
 
     def log_prob(self, obs: jax.Array, actions: jax.Array) -> jax.Array:
-        return gaussian_log_prob(self.head(obs), self.log_std, actions)
+        return self.log_prob_given(self.head(obs), actions)
+
+    def log_prob_given(self, head: jax.Array, actions: jax.Array) -> jax.Array:
+        return gaussian_log_prob(head, self.log_std, actions)
 
     def entropy(self, obs: jax.Array) -> jax.Array:
         return gaussian_entropy(self.log_std, len(obs))
@@ -61,7 +64,10 @@ class CategoricalPolicy(eqx.Module):
         return jnp.argmax(self.head(obs), axis=-1)
 
     def log_prob(self, obs: jax.Array, actions: jax.Array) -> jax.Array:
-        return categorical_log_prob(self.head(obs), actions)
+        return self.log_prob_given(self.head(obs), actions)
+
+    def log_prob_given(self, head: jax.Array, actions: jax.Array) -> jax.Array:
+        return categorical_log_prob(head, actions)
 
     def entropy(self, obs: jax.Array) -> jax.Array:
         return categorical_entropy(self.head(obs))

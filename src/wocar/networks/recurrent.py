@@ -160,9 +160,12 @@ class Moments(eqx.Module):
         return jnp.argmax(head, axis=-1) if self.discrete else head
 
     def log_prob(self, obs: jax.Array, actions: jax.Array) -> jax.Array:
+        return self.log_prob_given(self.head(obs), actions)
+
+    def log_prob_given(self, head: jax.Array, actions: jax.Array) -> jax.Array:
         if self.log_std is None:
-            return categorical_log_prob(self.head(obs), actions)
-        return gaussian_log_prob(self.head(obs), self.log_std, actions)
+            return categorical_log_prob(head, actions)
+        return gaussian_log_prob(head, self.log_std, actions)
 
     def entropy(self, obs: jax.Array) -> jax.Array:
         if self.log_std is None:

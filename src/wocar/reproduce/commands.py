@@ -55,10 +55,16 @@ class TrainTask(Task):
     def words(self, out: str) -> list[str]:
         command = ["train", self.method, "--env", self.env, "--seed", str(self.seed), "--steps", str(self.steps)]
         command += self._own_options()
+        command += ["--preset", "paper"] if self._hidden_preset else []
         command += ["--init-from", self.first.run] if self.first else []
         command += ["--checkpoint-every", str(self.checkpoint_every)]
         command += ["--keep-checkpoints"] if self.keep_checkpoints else []
         return [*command, "--threads", "1", "--resume", "--out", f"{out}/run"]
+
+    @property
+    def _hidden_preset(self) -> bool:
+        """Whether the preset is the paper's, which titles leave out, and not the method's default."""
+        return self.preset == "paper" != find_method(self.method).presets[0]
 
     def _own_options(self) -> list[str]:
         preset = ["--preset", self.preset] if self.preset != "paper" else []

@@ -158,7 +158,7 @@ def lacking(method: str, env: str) -> str:
     if not game(env):
         return ""
     try:
-        algorithm = make_algorithm(default_config(method, env), spec := env_spec(env))
+        algorithm = make_algorithm(default_config(method, env, "paper"), spec := env_spec(env))
         eqx.filter_eval_shape(algorithm.init, spec, jax.random.key(0))
     except UserError as error:
         return f"not available yet on {env}: {error}"

@@ -33,6 +33,8 @@ class A2CConfig(AlgorithmConfig, kind="a2c"):
     """Standardise advantages of a batch; objectives that mix in a worst-attack value always do."""
     init_std: float = 1.0
     """Initial standard deviation of a Gaussian policy."""
+    min_std: float = 0.0
+    """Floor of a Gaussian policy's standard deviation."""
     hidden: tuple[int, ...] = (64, 64)
     normalise_obs: bool = True
     normalise_reward: bool = True
@@ -40,7 +42,7 @@ class A2CConfig(AlgorithmConfig, kind="a2c"):
     ranges = (
         COUNT.of("n_envs n_steps")
         | POSITIVE.of("max_grad_norm init_std")
-        | NOT_NEGATIVE.of("policy_lr value_lr ent_coef")
+        | NOT_NEGATIVE.of("policy_lr value_lr ent_coef min_std")
         | SHARE.of("gamma gae_lambda")
     )
 
@@ -51,7 +53,7 @@ class A2CConfig(AlgorithmConfig, kind="a2c"):
 class A2C:
     def __init__(self, config: A2CConfig, objective: PolicyObjective) -> None:
         self.config, self.objective = config, objective
-        self.networks = Networks(config.hidden, config.init_std)
+        self.networks = Networks(config.hidden, config.init_std, config.min_std)
         self._rmsprop = optax.chain(
             optax.clip_by_global_norm(config.max_grad_norm), optax.scale_by_rms(decay=0.99, eps=1e-5)
         )
@@ -84,7 +86,7 @@ class A2C:
             policy_objective, learner.policy, learner.policy_opt, lr * cfg.policy_lr
         )
         info = {**value_info, **found, **policy_info, "value": batch.value.mean()}
-        return Learner(policy, value, policy_opt, value_opt, extra), info
+        return Learner(self.networks.floored(policy), value, policy_opt, value_opt, extra), info
 
     def _advantages(self, batch: Batch) -> jax.Array:
         if self.config.normalise_advantage or self.objective.critics:
@@ -100,11 +102,12 @@ class A2C:
 
 def a2c_loss(policy: Policy, batch: Batch, advantages: Array, ent_coef: float) -> PolicyLoss:
     """-mean A log π(a|s) - ent_coef * entropy."""
-    log_prob, entropy = policy.log_prob(batch.obs, batch.actions), policy.entropy(batch.obs)
+    head = policy.head(batch.obs)
+    log_prob, entropy = policy.log_prob_given(head, batch.actions), policy.entropy(batch.obs)
     loss = -jnp.mean(advantages * log_prob)
 
     def at(log_prob: Array, advantages: Array) -> jax.Array:
         return -advantages * log_prob - ent_coef * entropy
 
     info = {"policy_loss": loss, "entropy": entropy.mean()}
-    return PolicyLoss(loss - ent_coef * entropy.mean(), info, log_prob, advantages, at)
+    return PolicyLoss(loss - ent_coef * entropy.mean(), info, log_prob, advantages, at, head)

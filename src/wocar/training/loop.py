@@ -14,6 +14,7 @@ from wocar.agent import Agent
 from wocar.envs import make_env
 from wocar.training.adversary_config import attack_meta
 from wocar.training.alternating import Alternating
+from wocar.training.directed_env import Directed
 from wocar.training.dqn import DQN
 from wocar.training.dqn_trainer import DQNTrainer
 from wocar.training.on_policy import Algorithm, OnPolicy
@@ -61,6 +62,8 @@ def make_trainer(config: RunConfig, algorithm: Any, spec: EnvSpec) -> Trainer:
         return SACTrainer(config, algorithm, spec)
     if config.adversary is not None:
         return Alternating(config, algorithm, spec)
+    if getattr(config.robust, "director_share", 0):
+        return Directed(config, algorithm, spec)
     return OnPolicy(config, algorithm, spec)
 
 

@@ -1,8 +1,10 @@
 """Policy and value networks as PPO and A2C run them."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 
@@ -26,6 +28,7 @@ class Networks:
 
     hidden: tuple[int, ...]
     init_std: float
+    min_std: float
 
     @property
     def critic_hidden(self) -> tuple[int, ...]:
@@ -34,7 +37,14 @@ class Networks:
 
     def create(self, spec: EnvSpec, key: jax.Array) -> tuple[Any, Any, Memory]:
         """Policy, value, and their memory before the first step."""
-        return *create_networks(spec, key, self.hidden, self.init_std), Memory()
+        policy, value = create_networks(spec, key, self.hidden, self.init_std)
+        return self.floored(policy), value, Memory()
+
+    def floored(self, policy: Any) -> Any:
+        """The policy with no standard deviation below the floor, where it has one."""
+        if policy.discrete or self.min_std == 0:
+            return policy
+        return eqx.tree_at(lambda p: p.log_std, policy, jnp.maximum(policy.log_std, math.log(self.min_std)))
 
     def run(self, policy: Any, value: Any, memory: Memory, rollout: Transitions) -> Outputs:
         """Along a rollout (n, T, ...), from the memory before it."""

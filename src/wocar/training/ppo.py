@@ -40,6 +40,8 @@ class PPOConfig(AlgorithmConfig, kind="ppo"):
     """Clip the value's change to clip_range around its old prediction."""
     init_std: float = 1.0
     """Initial standard deviation of a Gaussian policy."""
+    min_std: float = 0.0
+    """Floor of a Gaussian policy's standard deviation."""
     hidden: tuple[int, ...] = (64, 64)
     normalise_obs: bool = True
     normalise_reward: bool = True
@@ -47,7 +49,7 @@ class PPOConfig(AlgorithmConfig, kind="ppo"):
     ranges = (
         COUNT.of("n_envs n_steps policy_epochs value_epochs")
         | POSITIVE.of("clip_range init_std")
-        | NOT_NEGATIVE.of("policy_lr value_lr ent_coef")
+        | NOT_NEGATIVE.of("policy_lr value_lr ent_coef min_std")
         | SHARE.of("gamma gae_lambda")
     )
 
@@ -56,7 +58,7 @@ class PPOConfig(AlgorithmConfig, kind="ppo"):
 
     @property
     def networks(self) -> Networks:
-        return Networks(self.hidden, self.init_std)
+        return Networks(self.hidden, self.init_std, self.min_std)
 
 
 class PPO:
@@ -76,9 +78,10 @@ class PPO:
         """
         batch, after = self._prepare(learner, rollout)
         value_key, evaluate_key, policy_key = jax.random.split(key, 3)
-        fitting = BESIDE.submit(self._fit_value, learner, batch, value_key, progress)
+        fitting = BESIDE.submit(self._fit_value, learner, batch, value_key, evaluate_key, progress)
         policy, policy_opt, extra, improved = self._fit_policy(learner, batch, evaluate_key, policy_key, progress)
-        value, value_opt, fitted = fitting.result()
+        value, value_opt, fitted, beside = fitting.result()
+        extra = beside if self.objective.lagged else extra
         return Learner(policy, value, policy_opt, value_opt, extra, after), {**fitted, **improved}
 
     @eqx.filter_jit
@@ -90,8 +93,14 @@ class PPO:
         return 1.0 - progress if self.config.anneal_lr else jnp.ones(())
 
     @eqx.filter_jit
-    def _fit_value(self, learner: Learner, batch: Batch, key: jax.Array, progress: jax.Array) -> tuple[Any, Any, Info]:
-        cfg = self.config
+    def _fit_value(
+        self, learner: Learner, batch: Batch, key: jax.Array, evaluate_key: jax.Array, progress: jax.Array
+    ) -> tuple[Any, Any, Info, Any]:
+        cfg, extra = self.config, None
+        found: Info = {}
+        if self.objective.lagged:
+            policy = learner.policy.held(batch.memory.policy)
+            extra, _, found = self.objective.evaluate(learner.extra, policy, batch, cfg, evaluate_key, progress)
 
         def of_value(value: Any, batch: Batch, key: jax.Array) -> tuple[jax.Array, Info]:
             clip_range = cfg.clip_range if cfg.value_clip else None
@@ -100,7 +109,7 @@ class PPO:
 
         lr = self._lr(progress) * cfg.value_lr
         value, opt, info = self._descend(of_value, learner.value, learner.value_opt, batch, key, cfg.value_epochs, lr)
-        return value, opt, {**info, "value": batch.value.mean()}
+        return value, opt, {**info, **found, "value": batch.value.mean()}, extra
 
     @eqx.filter_jit
     def _fit_policy(
@@ -109,6 +118,8 @@ class PPO:
         cfg, objective, networks = self.config, self.objective, self.networks
         policy = learner.policy.held(batch.memory.policy)
         extra, notes, found = objective.evaluate(learner.extra, policy, batch, cfg, evaluate_key, progress)
+        if objective.lagged:  # the notes alone are needed here: XLA leaves out the rest
+            extra, found = None, {}
 
         def of_policy(policy: Any, part: tuple[Batch, Any], key: jax.Array) -> tuple[jax.Array, Info]:
             batch, notes = part
@@ -120,7 +131,7 @@ class PPO:
         policy, opt, info = self._descend(
             of_policy, learner.policy, learner.policy_opt, data, key, cfg.policy_epochs, lr
         )
-        return policy, opt, extra, {**found, **info}
+        return networks.floored(policy), opt, extra, {**found, **info}
 
     def _descend(
         self, loss: Any, network: Any, opt: Any, data: Any, key: jax.Array, epochs: int, lr: jax.Array
@@ -145,7 +156,8 @@ class PPO:
 
 def ppo_loss(policy: Policy, batch: Batch, advantages: Array, clip_range: float, ent_coef: float) -> PolicyLoss:
     """-mean min(ρA, clip(ρ, 1-c, 1+c)A) - ent_coef * entropy."""
-    log_prob, entropy = policy.log_prob(batch.obs, batch.actions), policy.entropy(batch.obs)
+    head = policy.head(batch.obs)
+    log_prob, entropy = policy.log_prob_given(head, batch.actions), policy.entropy(batch.obs)
     ratio = jnp.exp(log_prob - batch.log_prob)
     surrogate = clipped_surrogate(ratio, advantages, clip_range).mean()
     info = {
@@ -159,7 +171,7 @@ def ppo_loss(policy: Policy, batch: Batch, advantages: Array, clip_range: float,
         ratio = jnp.exp(log_prob - batch.log_prob)
         return -clipped_surrogate(ratio, advantages, clip_range) - ent_coef * entropy
 
-    return PolicyLoss(-surrogate - ent_coef * entropy.mean(), info, log_prob, advantages, at)
+    return PolicyLoss(-surrogate - ent_coef * entropy.mean(), info, log_prob, advantages, at, head)
 
 
 def clipped_surrogate(ratio: jax.Array, advantages: jax.Array, clip_range: float) -> jax.Array:

@@ -30,12 +30,14 @@ class RecurrentPPOConfig(PPOConfig, kind="recurrent-ppo"):
     def check(self, run: Any) -> None:
         if getattr(run.robust, "critic_replay", 0):
             raise UserError("--critic-replay is not for an LSTM: what it remembered then is not kept")
+        if getattr(run.robust, "set_share", 1) < 1 or getattr(run.robust, "director_share", 0):
+            raise UserError("--set-share and --director-share are not for an LSTM: leave them at 1 and 0")
         if len(self.hidden) != 1:
             raise UserError(f"--hidden must be one number for an LSTM, not {self.hidden}")
 
     @property
     def networks(self) -> Networks:
-        return RecurrentNetworks(self.hidden, self.init_std, self.n_envs, self.n_steps, self.chunk)
+        return RecurrentNetworks(self.hidden, self.init_std, self.min_std, self.n_envs, self.n_steps, self.chunk)
 
     @property
     def block(self) -> int:
@@ -71,7 +73,7 @@ class RecurrentNetworks(Networks):
         policy = RecurrentPolicy.create(size, spec.actions.size, policy_key, units, init_std)
         value = RecurrentCritic.create(size, value_key, units)
         start = Memory(*(network.start(self.n_envs) for network in (policy, value)))
-        return policy, value, jax.tree.map(jnp.asarray, start)
+        return self.floored(policy), value, jax.tree.map(jnp.asarray, start)
 
     def run(self, policy: RecurrentPolicy, value: RecurrentCritic, memory: Memory, rollout: Transitions) -> Outputs:
         flat, obs, chunk = flatten(rollout), jnp.asarray(rollout.obs), self.chunk

@@ -38,7 +38,8 @@ class RunConfig:
     env: str = "Hopper-v4"
     """Environment id: any of Gymnasium's, or an Atari game."""
     preset: str = "paper"
-    """Settings of the task: paper, reference (what the authors' released code chose), or small (games, two cores)."""
+    """Settings of the task: paper, reference (what the authors' released code chose), robust (what holds against
+    stronger attacks), or small (games, two cores)."""
     seed: int = 0
     steps: int = 2_000_000
     """Environment steps in all."""

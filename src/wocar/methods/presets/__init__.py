@@ -55,14 +55,16 @@ class Preset:
         return [self.radius, *self.layers] if self.radius else self.layers
 
 
-def default_config(method: str, env: str, preset: str = "paper") -> RunConfig:
-    """The preset of a method on a task: "paper", "reference" for the released code's choices, "small" for two cores."""
+def default_config(method: str, env: str, preset: str | None = None) -> RunConfig:
+    """The preset of a method on a task: "paper", "reference" for the released code's choices, "robust" for what holds
+    against stronger attacks, "small" for two cores; None: the first that the method has."""
     return find_preset(method, env, preset).config
 
 
-def find_preset(name: str, env: str, preset: str = "paper", family: VictimFamily | None = None) -> Preset:
+def find_preset(name: str, env: str, preset: str | None = None, family: VictimFamily | None = None) -> Preset:
     """The layers of a method's settings; those of an attacker also depend on the `family` of its victim."""
     method = find_method(name)
+    preset = preset or method.presets[0]
     if method.attack is not None and family is None:
         raise UserError(f"{name} attacks an agent: its settings follow from the victim")
     if preset not in (known := preset_names()):
