@@ -78,6 +78,6 @@ def test_the_replay_holds_capped_rewards() -> None:
     trainer = SACTrainer.__new__(SACTrainer)
     flags = np.zeros(3, bool)
     step = Step(np.zeros((3, 1)), np.array([1.0, 2, 3], np.float32), flags, flags, flags)
-    for cap, rewards in ((None, [1, 2, 3]), (2.0, [1, 2, 2])):
-        trainer.cfg = SACConfig(reward_cap=cap)
+    for cap, slope, rewards in ((None, -1.0, [1, 2, 3]), (2.0, 0.0, [1, 2, 2]), (2.0, -1.0, [1, 2, 1])):
+        trainer.cfg = SACConfig(reward_cap=cap, reward_slope=slope)
         assert trainer.stored(step).rewards.tolist() == rewards

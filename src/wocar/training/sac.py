@@ -46,6 +46,8 @@ class SACConfig(AlgorithmConfig, kind="sac"):
     """Rewards in a target before it relies on the next value."""
     reward_cap: float | None = None
     """Rewards above this count as this in training: no return is gained by risk beyond it. None: as they are."""
+    reward_slope: float = 0.0
+    """What one more above the cap counts; negative: beyond the cap there is something to lose."""
     per_alpha: float = 0.0
     """Prioritised replay: how strongly large errors are preferred; 0: not at all."""
     per_beta: float = 0.4

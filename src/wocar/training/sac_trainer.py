@@ -37,8 +37,8 @@ class SACTrainer(OffPolicy):
             self.directors = self.behaviour.drawn(self.directors, begins, self.rng)
 
     def stored(self, step: Step) -> Step:
-        cap = self.cfg.reward_cap
-        return step if cap is None else step._replace(rewards=np.minimum(step.rewards, np.float32(cap)))
+        cap, slope = self.cfg.reward_cap, self.cfg.reward_slope
+        return step if cap is None else step._replace(rewards=bent_rewards(step.rewards, cap, slope))
 
     def act(self, steps: int, progress: float) -> tuple[np.ndarray, np.ndarray]:
         shape = self.env.n, self.spec.actions.size
@@ -78,6 +78,12 @@ class SACTrainer(OffPolicy):
         critics = self.algorithm.objective.exported(own.target)
         agent.critics = {name: in_action_units(critic, own.policy) for name, critic in critics.items()}
         return agent
+
+
+def bent_rewards(rewards: np.ndarray, cap: float, slope: float) -> np.ndarray:
+    """min(r, cap) + slope · max(r - cap, 0)."""
+    above = np.maximum(rewards - np.float32(cap), 0)
+    return (np.minimum(rewards, np.float32(cap)) + np.float32(slope) * above).astype(rewards.dtype)
 
 
 def in_action_units(critic: ActionCritic, policy: SquashedGaussianPolicy) -> ActionCritic:
