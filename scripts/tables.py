@@ -23,7 +23,29 @@ def bench() -> str:
     return "\n".join(lines)
 
 
-TABLES: dict[str, Callable[[], str]] = {"bench": bench}
+ROBUST = {
+    "none": "no attack",
+    "maxdiff-plain": "MaxDiff",
+    "pgd-10": "PGD",
+    "min-q": "own Q",
+    "robust-sarsa": "Robust Sarsa",
+}
+ROBUST |= {"own-worst-critic": "own worst critic", "worst-critic": "worst critic", "director": "searched director"}
+
+
+def robust() -> str:
+    """Every audited agent of results/robust-sac."""
+    lines = [f"| WocaR-SAC | {' | '.join(ROBUST.values())} | worst |", f"|---|{'---:|' * (len(ROBUST) + 1)}"]
+    for file in sorted((ROOT / "results" / "robust-sac").glob("*-s*.json")):
+        audit = json.loads(file.read_text())
+        rows = audit["attacks"]
+        cells = [f"{rows[name]['mean']:.0f}" if name in rows else "" for name in ROBUST]
+        worst = rows[audit["worst"]]["mean"]
+        lines.append(f"| {audit['env']}, seed {audit['meta']['seed']} | {' | '.join(cells)} | **{worst:.0f}** |")
+    return "\n".join(lines)
+
+
+TABLES: dict[str, Callable[[], str]] = {"bench": bench, "robust": robust}
 
 
 def filled(text: str) -> str:
