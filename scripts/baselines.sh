@@ -11,7 +11,7 @@ one() {
   local method=$1 steps=$2 name="$1-HalfCheetah-s0" resume=()
   [ -f "results/baselines/$name.json" ] && return
   [ -f "runs/baselines/$name/run.json" ] && resume=(--resume)
-  $wocar train "$method" --env HalfCheetah-v4 --seed 0 --steps "$steps" --threads 1 --out "runs/baselines/$name" "${resume[@]}"
+  $wocar train "$method" --preset paper --env HalfCheetah-v4 --seed 0 --steps "$steps" --threads 1 --out "runs/baselines/$name" "${resume[@]}"
   $wocar audit "runs/baselines/$name" --suite fast-v1 --json "results/baselines/$name.json"
 }
 

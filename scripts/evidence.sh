@@ -9,7 +9,7 @@ one() {
   local method=$1 task=$2 seed=$3 name="$1-$2-s$3" resume=()
   [ -f "results/evidence/$name.json" ] && return
   [ -f "runs/evidence/$name/run.json" ] && resume=(--resume)
-  .venv/bin/wocar train "$method" --env "$task-v4" --seed "$seed" --steps 2_000_000 --threads 1 \
+  .venv/bin/wocar train "$method" --preset paper --env "$task-v4" --seed "$seed" --steps 2_000_000 --threads 1 \
     --out "runs/evidence/$name" "${resume[@]}"
   .venv/bin/wocar audit "runs/evidence/$name" --attacks none,random,maxdiff --json "results/evidence/$name.json"
 }

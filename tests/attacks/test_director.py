@@ -1,5 +1,6 @@
 """Linear directors: exact on linear policies, and found by search where the worst attack is known."""
 
+from pathlib import Path
 from typing import Any
 
 import equinox as eqx
@@ -11,12 +12,16 @@ import pytest
 from gymnasium.spaces import Box
 
 from wocar.agent import Agent
+from wocar.attacks import Perturbation
 from wocar.attacks.director import LinearDirector
 from wocar.bounds import Ball
 from wocar.envs import env_spec
+from wocar.evaluation.attack_context import AttackContext
 from wocar.evaluation.director_search import constant_directors, returns_under, search_director
+from wocar.evaluation.episodes import run_episodes
 from wocar.networks import GaussianPolicy, ScaledNormaliser, linear
 from wocar.threat import Threat
+from wocar.training.adversary import train_attacker
 
 EPS = 0.1
 MATRIX = np.array([[1.0, -2.0, 0.0], [0.5, 1.0, 1.0]], np.float32)
@@ -101,3 +106,34 @@ def test_the_search_finds_the_worst_attack_where_it_is_a_constant_push(agent: Ag
     drop = returns_under(agent, still, Threat(0.0), 7) - returns_under(agent, shown, Threat(EPS), 7)
     most = STEPS * EPS * np.abs(MATRIX.T @ np.array([1.0, -1.0])).sum()
     assert drop[0] == pytest.approx(most, rel=0.02)
+
+
+@pytest.mark.parametrize(("kind", "wanted"), [("pa-ad", [-(0.5**0.5), 0.5**0.5]), ("sa-rl", [-1.0, 1.0, 1.0])])
+def test_a_director_shows_attackers_how_to_begin(
+    agent: Agent, kind: str, wanted: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reward is <(1, -1), a>: push along (-1, 1), and what is seen by the sign of Mᵀ(-1, 1)."""
+    monkeypatch.setattr("wocar.evaluation.imitation_examples.STATES", 2048)
+    worst = LinearDirector(jnp.zeros((2, 3)), jnp.array([-1.0, 1.0]))
+    monkeypatch.setattr(AttackContext, "director", lambda self, threat: worst)
+    found = AttackContext(agent, 0).examples(kind, Threat(EPS), "director")
+    assert found is not None and found.obs.shape == (2048, 3)
+    np.testing.assert_allclose(found.wanted, np.tile(wanted, (2048, 1)), atol=1e-4)
+
+
+def test_an_attacker_trained_by_sac_approaches_the_worst_attack(agent: Agent, tmp_path: Path) -> None:
+    settings = {
+        "trainer": "sac",
+        "hidden": (32, 32),
+        "batch_size": 64,
+        "learning_starts": 128,
+        "gamma": 0.0,
+        "n_envs": 4,
+    }
+    attack = train_attacker("pa-ad", agent, Threat(EPS), tmp_path / "run", 1500, 0, {**settings, "learning_rate": 3e-3})
+    taken = [
+        run_episodes(agent, 16, 7, n_envs=4, perturb=Perturbation(a, Threat(EPS).ball_for(agent), 0) if a else None)
+        for a in (None, attack)
+    ]
+    drop = taken[0].returns.mean() - taken[1].returns.mean()
+    assert drop > 0.9 * STEPS * EPS * np.abs(MATRIX.T @ np.array([1.0, -1.0])).sum()

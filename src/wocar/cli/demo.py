@@ -9,7 +9,7 @@ from wocar.cli import main as wocar
 from wocar.report.plots import can_plot
 
 ENV, STEPS, OUT = "Hopper-v4", 1_000_000, Path("runs/demo")
-METHODS = ("ppo", "wocar-ppo")
+METHODS, PRESET = ("ppo", "wocar-ppo"), "paper"
 ATTACKS = ("none", "random", "maxdiff")
 SHOWN_STEPS = "200"
 
@@ -35,10 +35,8 @@ def main() -> None:
 
 def _train_both() -> None:
     """At the same time, on a core each; the second is the slower and shows its progress."""
-    first, second = (
-        ("train", method, "--env", ENV, "--steps", str(STEPS), "--threads", "1", "--out", str(OUT / method))
-        for method in METHODS
-    )
+    same = ("--env", ENV, "--preset", PRESET, "--steps", str(STEPS), "--threads", "1")
+    first, second = (("train", method, *same, "--out", str(OUT / method)) for method in METHODS)
     log = OUT / f"{METHODS[0]}.log"
     print("$ wocar", *first, f"> {log} &", file=sys.stderr, flush=True)
     with log.open("w") as file:

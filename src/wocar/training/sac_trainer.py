@@ -9,7 +9,6 @@ import numpy as np
 
 from wocar.agent import Agent
 from wocar.mechanisms.sac_objective import SACBatch
-from wocar.networks import ActionCritic, SquashedGaussianPolicy, linear
 from wocar.training.create_networks import vector_size
 from wocar.training.off_policy import OffPolicy
 from wocar.training.replay_buffer import Sample
@@ -76,7 +75,8 @@ class SACTrainer(OffPolicy):
         agent, own = super().agent(), self.learner
         agent.policy = own.policy if own.average is None else own.average
         critics = self.algorithm.objective.exported(own.target)
-        agent.critics = {name: in_action_units(critic, own.policy) for name, critic in critics.items()}
+        low, high = own.policy.low, own.policy.high
+        agent.critics = {name: critic.in_units(low, high) for name, critic in critics.items()}
         return agent
 
 
@@ -84,13 +84,3 @@ def bent_rewards(rewards: np.ndarray, cap: float, slope: float) -> np.ndarray:
     """min(r, cap) + slope · max(r - cap, 0)."""
     above = np.maximum(rewards - np.float32(cap), 0)
     return (np.minimum(rewards, np.float32(cap)) + np.float32(slope) * above).astype(rewards.dtype)
-
-
-def in_action_units(critic: ActionCritic, policy: SquashedGaussianPolicy) -> ActionCritic:
-    """Q(s, a) of actions in [-1, 1] as one of actions that the environment takes: the first layer takes the scale."""
-    first, *rest = critic.network.layers
-    middle, reach = (policy.high + policy.low) / 2, (policy.high - policy.low) / 2
-    size = len(reach)
-    of_state, of_action = first.weight[:, :-size], first.weight[:, -size:] / reach
-    scaled = linear(jnp.concatenate([of_state, of_action], axis=1), first.bias - of_action @ middle)
-    return ActionCritic(eqx.nn.Sequential([scaled, *rest]))
