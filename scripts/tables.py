@@ -45,7 +45,18 @@ def robust() -> str:
     return "\n".join(lines)
 
 
-TABLES: dict[str, Callable[[], str]] = {"bench": bench, "robust": robust}
+def ppo_time() -> str:
+    """results/ppo-time.json as a table."""
+    found = json.loads((ROOT / "results" / "ppo-time.json").read_text())["ms per 2048 steps"]
+    lines = ["| PPO, ms per 2048 steps | bare simulator | collecting | whole update | the policy's fit alone |"]
+    lines.append("|---|---:|---:|---:|---:|")
+    for env, row in found.items():
+        cells = (f"{row[name]:.0f}" for name in ("bare simulator", "collect", "update", "policy alone"))
+        lines.append(f"| {env} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+TABLES: dict[str, Callable[[], str]] = {"bench": bench, "robust": robust, "ppo-time": ppo_time}
 
 
 def filled(text: str) -> str:
