@@ -61,7 +61,7 @@ class AttackContext:
     ) -> None:
         self.agent, self.seed, self.train, self.given = agent, seed, train, given or {}
         self._rollouts: dict[int, tuple[Transitions, float]] = {}
-        self._critics: dict[tuple[Any, ...], Any] = {}
+        self._made: dict[tuple[Any, ...], Any] = {}
 
     def rollout(self, steps: int) -> tuple[Transitions, float]:
         """The victim's own steps, and the standard deviation of their discounted sums of rewards."""
@@ -73,24 +73,24 @@ class AttackContext:
     def robust_critic(self, radius: float = 0.05, reg: float = 0.3, lr: float = 3e-4, gamma: float = 0.9) -> Any:
         """A critic of the victim, smooth in a ball; it does not depend on eps. A near horizon tells actions apart."""
         asked = radius, reg, lr, gamma
-        if asked not in self._critics:
+        if asked not in self._made:
             spec, key = self.agent.spec, jax.random.key(self.seed)
             kind: Any = DiscreteCritic if spec.actions.discrete else ActionCritic
             critic = kind.create(spec.obs_shape[0], spec.actions.size, key)
             ball, weight, rate, discount = (np.asarray(x, np.float32) for x in asked)  # arrays: compiled once
             data = sarsa_data(*self.rollout(ROLLOUT_STEPS))
             config = SarsaConfig(lr=rate, gamma=discount)
-            self._critics[asked] = fit_robust_critic(critic, data, ball, weight, key, config)
-        return self._critics[asked]
+            self._made[asked] = fit_robust_critic(critic, data, ball, weight, key, config)
+        return self._made[asked]
 
     def worst_critic(self, threat: Threat, explorations: int = 8, sweeps: int = 400) -> Any:
         """The worst critic of mechanism 1: unlike a robust one it knows that the attack continues."""
         asked = "worst", threat, explorations, sweeps
-        if asked not in self._critics:
+        if asked not in self._made:
             rollout = self.rollout(WORST_STEPS)
             fitted = fit_worst_value(self.agent, threat, *rollout, sweeps, self.seed, explorations=explorations)
-            self._critics[asked] = fitted.target
-        return self._critics[asked]
+            self._made[asked] = fitted.target
+        return self._made[asked]
 
     @property
     def worst_scale(self) -> float:
@@ -100,10 +100,10 @@ class AttackContext:
     def director(self, threat: Threat, generations: int = 8, population: int = POPULATION) -> LinearDirector:
         """The linear director that hurts the victim most."""
         asked = "director", threat, generations, population
-        if asked not in self._critics:
+        if asked not in self._made:
             found = search_director(self.agent, threat, self.seed + SEARCH_SEED, generations, population)
-            self._critics[asked] = found
-        return self._critics[asked]
+            self._made[asked] = found
+        return self._made[asked]
 
     def examples(self, kind: str, threat: Threat, guide: int | str) -> Examples | None:
         """What lets a learned attacker start where a worst critic points, after so many explorations, or a searched
@@ -112,7 +112,12 @@ class AttackContext:
         flat = len(self.agent.spec.obs_shape) == 1
         if self.agent.spec.actions.discrete or self.agent.recurrent or not flat:
             return None
-        actor = make_actor(kind)
-        if isinstance(guide, str):
-            return directed_examples(self.agent, self.director(threat), threat, actor, self.seed)
-        return examples(self.agent, self.worst_critic(threat, guide), threat, actor, self.seed)
+        asked = "examples", kind, threat, guide
+        if asked not in self._made:
+            actor = make_actor(kind)
+            if isinstance(guide, str):
+                found = directed_examples(self.agent, self.director(threat), threat, actor, self.seed)
+            else:
+                found = examples(self.agent, self.worst_critic(threat, guide), threat, actor, self.seed)
+            self._made[asked] = found
+        return self._made[asked]
