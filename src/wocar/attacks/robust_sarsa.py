@@ -23,22 +23,31 @@ class RobustSarsa(eqx.Module):
     critic: Critic
     steps: int = eqx.field(static=True, default=10)
     maxdiff: float = eqx.field(static=True, default=0.0)
+    memory: bool = eqx.field(static=True, default=False)
+    """The critic's state is the observation and the hidden state with which the victim meets it."""
 
     def objective(self, policy: Policy, obs: jax.Array) -> InputObjective:
         head = policy.head(obs)
+        state = with_memory(obs, policy.state.h) if self.memory else obs  # type: ignore[attr-defined]
 
         def harm(x: jax.Array) -> jax.Array:
             shown = policy.head(x)
             if policy.discrete:
-                value = jnp.sum(jax.nn.softmax(shown) * self.critic(obs), axis=-1)
+                value = jnp.sum(jax.nn.softmax(shown) * self.critic(state), axis=-1)
             else:
-                value = self.critic(obs, shown)
+                value = self.critic(state, shown)
             return self.maxdiff * jnp.mean((shown - head) ** 2, axis=-1) - (1 - self.maxdiff) * value
 
         return harm
 
     def perturb(self, policy: Policy, ball: Ball, obs: jax.Array, key: jax.Array) -> jax.Array:
         return steepest(self.objective(policy, obs), ball, obs, self.steps)
+
+
+def with_memory(obs: Array, hidden: Array) -> Any:
+    """The state of a critic of a victim with a memory. (..., obs + hidden)"""
+    xp = obs.__array_namespace__()
+    return xp.concatenate([obs, hidden], axis=-1)
 
 
 class SarsaData(NamedTuple):

@@ -11,9 +11,10 @@ from wocar.agent import Agent
 from wocar.attacks.director import LinearDirector
 from wocar.attacks.guided import Examples
 from wocar.attacks.learned import make_actor
-from wocar.attacks.robust_sarsa import SarsaConfig, fit_robust_critic, sarsa_data
+from wocar.attacks.robust_sarsa import SarsaConfig, SarsaData, fit_robust_critic, sarsa_data
 from wocar.evaluation.director_search import POPULATION, search_director
 from wocar.evaluation.imitation_examples import directed_examples, examples
+from wocar.evaluation.recurrent_critic import collect_memory, fit_recurrent_worst_value, memory_sarsa_data
 from wocar.evaluation.worst_critic import collect_rollout, fit_worst_value, return_scale
 from wocar.networks import ActionCritic, DiscreteCritic
 from wocar.threat import Threat
@@ -61,7 +62,7 @@ class AttackContext:
     ) -> None:
         self.agent, self.seed, self.train, self.given = agent, seed, train, given or {}
         self._rollouts: dict[int, tuple[Transitions, float]] = {}
-        self._made: dict[tuple[Any, ...], Any] = {}
+        self._made: dict[Any, Any] = {}
 
     def rollout(self, steps: int) -> tuple[Transitions, float]:
         """The victim's own steps, and the standard deviation of their discounted sums of rewards."""
@@ -76,17 +77,27 @@ class AttackContext:
         if asked not in self._made:
             spec, key = self.agent.spec, jax.random.key(self.seed)
             kind: Any = DiscreteCritic if spec.actions.discrete else ActionCritic
-            critic = kind.create(spec.obs_shape[0], spec.actions.size, key)
+            data = self._sarsa_data()
+            critic = kind.create(data.obs.shape[-1], spec.actions.size, key)
             ball, weight, rate, discount = (np.asarray(x, np.float32) for x in asked)  # arrays: compiled once
-            data = sarsa_data(*self.rollout(ROLLOUT_STEPS))
             config = SarsaConfig(lr=rate, gamma=discount)
             self._made[asked] = fit_robust_critic(critic, data, ball, weight, key, config)
         return self._made[asked]
 
+    def _sarsa_data(self) -> SarsaData:
+        if not self.agent.recurrent:
+            return sarsa_data(*self.rollout(ROLLOUT_STEPS))
+        if "memory" not in self._made:
+            self._made["memory"] = memory_sarsa_data(collect_memory(self.agent, ROLLOUT_STEPS, self.seed))
+        return self._made["memory"]
+
     def worst_critic(self, threat: Threat, explorations: int = 8, sweeps: int = 400) -> Any:
         """The worst critic of mechanism 1: unlike a robust one it knows that the attack continues."""
         asked = "worst", threat, explorations, sweeps
-        if asked not in self._made:
+        if asked not in self._made and self.agent.recurrent:
+            found, _ = fit_recurrent_worst_value(self.agent, threat, WORST_STEPS, sweeps, self.seed, explorations)
+            self._made[asked] = found.target
+        elif asked not in self._made:
             rollout = self.rollout(WORST_STEPS)
             fitted = fit_worst_value(self.agent, threat, *rollout, sweeps, self.seed, explorations=explorations)
             self._made[asked] = fitted.target
