@@ -55,7 +55,9 @@ ROBUST_CRITICS: list[AttackSettings] = [
     {"radius": 0.05, "reg": 0.3, "lr": 3e-4, "gamma": 0.9},
     {"radius": 0.3, "reg": 0.3, "lr": 3e-3, "gamma": 0.99},
 ]
-PAPER_CRITICS = _grid(radius=(0.02, 0.05, 0.1, 0.15, 0.2, 0.3), reg=(0.1, 0.3, 1.0, 3.0, 10.0), lr=(3e-4,), gamma=(0.99,))
+PAPER_CRITICS = _grid(
+    radius=(0.02, 0.05, 0.1, 0.15, 0.2, 0.3), reg=(0.1, 0.3, 1.0, 3.0, 10.0), lr=(3e-4,), gamma=(0.99,)
+)
 PAPER_ATTACKERS = _grid(policy_lr=(3e-4, 1e-3, 3e-3), value_lr=(1e-4, 3e-4, 1e-3))
 """The learning rates around which the published grids lie."""
 DIRECTORS = _grid(actor=("target", "sign"), policy_lr=(3e-4,), value_lr=(3e-4,))
@@ -164,7 +166,7 @@ SUITES: dict[str, dict[str, Any]] = {
         },
     },
     "atari-v2": {
-        "about": "discrete actions: gradient attacks with restarts, the agent's own Q, critics where there are no images",
+        "about": "discrete actions: gradient attacks, the agent's own Q, directors; critics where it sees no images",
         "episodes": EPISODES,
         "select_episodes": SELECT_EPISODES,
         "finalists": 3,
