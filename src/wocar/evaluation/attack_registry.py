@@ -152,16 +152,20 @@ def _critic(context: AttackContext, threat: Threat, folder: Path, settings: dict
 
 def _robust_sarsa(context: AttackContext, threat: Threat, folder: Path, settings: dict[str, Any]) -> Any:
     rest = dict(settings)
-    weight = rest.pop("weight", 0.0)
-    return RobustSarsa(context.robust_critic(**rest), maxdiff=weight, memory=context.agent.recurrent)
+    weight, targeted = rest.pop("weight", 0.0), rest.pop("targeted", False)
+    critic = context.robust_critic(**rest)
+    return RobustSarsa(critic, maxdiff=weight, memory=context.agent.recurrent, targeted=targeted)
 
 
 def _worst_critic(context: AttackContext, threat: Threat, folder: Path, settings: dict[str, Any]) -> Trained:
-    critic, agent = context.worst_critic(threat, **settings), context.agent
+    rest, agent = dict(settings), context.agent
+    targeted = rest.pop("targeted", False)
+    critic = context.worst_critic(threat, **rest)
+    attack = RobustSarsa(critic, memory=agent.recurrent, targeted=targeted)
     if agent.recurrent:
-        return Trained(RobustSarsa(critic, memory=True), [])
+        return Trained(attack, [])
     found = worst_case(agent, critic, threat)(starting_states(agent, context.seed, STARTS))
-    return Trained(RobustSarsa(critic), [], float(found.value.mean()) * context.worst_scale)
+    return Trained(attack, [], float(found.value.mean()) * context.worst_scale)
 
 
 def _director(context: AttackContext, threat: Threat, folder: Path, settings: dict[str, Any]) -> Any:

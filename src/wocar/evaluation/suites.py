@@ -55,6 +55,8 @@ ROBUST_CRITICS: list[AttackSettings] = [
     {"radius": 0.05, "reg": 0.3, "lr": 3e-4, "gamma": 0.9},
     {"radius": 0.3, "reg": 0.3, "lr": 3e-3, "gamma": 0.99},
 ]
+TARGETED: AttackSettings = {"targeted": True}
+"""Discrete actions: critics' attacks search towards each action."""
 PAPER_CRITICS = _grid(
     radius=(0.02, 0.05, 0.1, 0.15, 0.2, 0.3), reg=(0.1, 0.3, 1.0, 3.0, 10.0), lr=(3e-4,), gamma=(0.99,)
 )
@@ -178,10 +180,10 @@ SUITES: dict[str, dict[str, Any]] = {
             "pgd-50": [{}],
             "minbest-10": [{}],
             "maxdiff-kl": [{}],
-            "min-q": [{}],
-            "own-worst-critic": [{}],
-            "robust-sarsa": ROBUST_CRITICS,
-            "worst-critic": [{"explorations": EXPLORATIONS}],
+            "min-q": [TARGETED],
+            "own-worst-critic": [TARGETED],
+            "robust-sarsa": [{**critic, **TARGETED} for critic in ROBUST_CRITICS],
+            "worst-critic": [{"explorations": EXPLORATIONS, **TARGETED}],
             "pa-ad": _learned(*DIRECTORS),
         },
     },
