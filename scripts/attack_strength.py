@@ -21,6 +21,7 @@ from wocar.evaluation.attack_context import AttackContext
 from wocar.evaluation.attack_registry import kind_of
 from wocar.evaluation.audit import audit
 from wocar.evaluation.audit_file import AuditFolder, Key
+from wocar.evaluation.audit_result import CellResult
 from wocar.evaluation.exact_attack import natural_value, optimal_value, regret, table_victim, value_under
 from wocar.evaluation.suites import AuditPlan, suite_plan
 from wocar.evaluation.worst_critic import fit_worst_value
@@ -40,6 +41,10 @@ class RememberedFolder(AuditFolder):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self.places: dict[str, Path] = {}
+
+    def read(self, key: Key) -> CellResult | None:
+        self.folder({name: value for name, value in key.items() if name not in ("episodes", "episode_seed", "rows")})
+        return super().read(key)
 
     def folder(self, key: Key) -> Path:
         return self.places.setdefault(_words(key["attack"], key["settings"]), super().folder(key))
