@@ -12,7 +12,15 @@ from wocar.attacks.robust_sarsa import RobustSarsa
 from wocar.bounds import Ball
 from wocar.envs import env_spec
 from wocar.evaluation.attack_registry import attack_by_name, own_q
-from wocar.networks import ActionCritic, DiscreteCritic, GaussianPolicy, GreedyPolicy, RunningNormaliser, TwinCritic, mlp
+from wocar.networks import (
+    ActionCritic,
+    DiscreteCritic,
+    GaussianPolicy,
+    GreedyPolicy,
+    RunningNormaliser,
+    TwinCritic,
+    mlp,
+)
 from wocar.threat import Threat
 from wocar.types import UserError
 
