@@ -9,11 +9,11 @@ import numpy as np
 from wocar.agent import Agent
 from wocar.attacks import Disturbance, Perturbation, zero_gradient_share
 from wocar.envs.time_limit import without_time_limit
+from wocar.episodes import run_episodes
 from wocar.evaluation.attack_context import Trained
 from wocar.evaluation.attack_registry import AttackKind
 from wocar.evaluation.audit_result import CellResult
 from wocar.evaluation.certified import GreedyWorstCase
-from wocar.evaluation.episodes import run_episodes
 from wocar.evaluation.statistics import summarise
 from wocar.threat import Threat
 from wocar.types import Policy
