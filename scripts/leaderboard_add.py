@@ -83,7 +83,7 @@ def add(files: list[Path], name: str | None, about: str, origin: str | None, lin
     release = RELEASES.get(usual_name(audits[0])) if "source" in audits[0]["meta"] else None
     if release and not origin:
         told = reported(release, audits[0]["env"])
-        entry = make_entry(name, audits, "published", release.link, about, told)
+        entry = make_entry(name, audits, "published", release.link, about, told, release.method)
     else:
         entry = make_entry(name, audits, origin or "ours", link, about)
     file = out / entry.path

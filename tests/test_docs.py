@@ -110,10 +110,9 @@ def test_every_claim_of_the_results_is_a_folder_with_its_commands() -> None:
     assert listed == {f"{name}/README.md" for name in folders}
 
 
-def test_the_tables_of_the_readme_are_those_of_the_results() -> None:
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "scripts" / "tables.py"), "--check"], capture_output=True, text=True
-    )
+@pytest.mark.parametrize("script", ["tables.py", "scatter.py"])
+def test_the_tables_and_the_picture_of_the_readme_are_those_of_the_results(script: str) -> None:
+    done = subprocess.run([sys.executable, str(ROOT / "scripts" / script), "--check"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 

@@ -55,8 +55,12 @@ def make_entry(
     link: str = "",
     about: str = "",
     reported: dict[str, Any] | None = None,
+    method: str | None = None,
 ) -> LeaderboardEntry:
-    """The entry of one agent from one or several audits of it: the worst attack of all counts."""
+    """The entry of one agent from one or several audits of it: the worst attack of all counts.
+
+    `method` is given where the audit does not know it, as of agents from elsewhere.
+    """
     found = [summarised(audit) for audit in audits]
     if not found:
         raise UserError("an entry needs at least one audit")
@@ -77,7 +81,7 @@ def make_entry(
         "env": first["env"],
         "threat": first["threat"],
         "origin": origin,
-        "method": first["method"],
+        "method": method or first["method"],
         "seed": first["seed"],
         "steps": first["steps"],
         "about": about,
