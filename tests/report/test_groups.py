@@ -95,6 +95,9 @@ def test_an_old_audit_is_not_drawn_under_a_new_run_that_still_trains(write: Simp
     new.save(tmp_path / "run" / "checkpoints" / "0000001")
     write.audit(tmp_path / "new.json", "Hopper-v4", "ppo", 0, (0.075,), 100.0, "run", agent_sha256=new.digest())
     assert audits_of_the_run() == ["new"]
+    (tmp_path / "run" / "checkpoints" / "0000001" / "agent.json").write_text("{")
+    (tmp_path / "run" / "metrics.jsonl").write_text("".join(lines))
+    assert audits_of_the_run() == []  # weights that cannot be read may be anyone's
 
 
 def test_an_audit_finds_its_run_in_another_folder(write: SimpleNamespace, tmp_path: Path) -> None:

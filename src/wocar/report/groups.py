@@ -51,8 +51,8 @@ class Member:
         """Of the final agent in its run folder, or of the checkpoints while there is none; empty without weights."""
         if self.run is None:
             return set()
-        final, checkpoints = self.run.path / "agent", sorted(self.run.path.glob("checkpoints/*"))
-        return {digest for folder in ([final] if final.is_dir() else checkpoints) if (digest := _digest(folder))}
+        final, checkpoints = self.run.path / "agent", sorted(self.run.path.glob("checkpoints/[0-9]*"))
+        return {_digest(folder) for folder in ([final] if final.is_dir() else checkpoints)}
 
     def reached(self, steps: float) -> bool:
         """Whether the training curve, where there is one, goes so far; steps end with an iteration."""
@@ -177,11 +177,11 @@ def _member_of(found: dict[str, Member], result: ResultFile) -> Member:
     return found.setdefault(f"{_identity(named)} {digest or result.file}", new)
 
 
-def _digest(folder: Path) -> str | None:
+def _digest(folder: Path) -> str:
     try:
         return load_agent(folder).digest()
     except UserError:
-        return None
+        return "unreadable"
 
 
 def _run(path: Path) -> Run | None:
