@@ -65,6 +65,7 @@ MAY_IMPORT: dict[str, list[str]] = {
         "types",
     ],
     "interop": ["agent", "networks", "types"],
+    "zoo": ["agent", "evaluation", "files", "types"],
 }
 LOWER = list(MAY_IMPORT)
 MAY_IMPORT["methods"] = LOWER
