@@ -90,6 +90,7 @@ def test_each_rung_trains_longer_and_keeps_the_strongest(agent: Agent, tmp_path:
     assert row["parameters"] == {"talent": 0.5, "steps": 100}
     assert row["mean"] == pytest.approx(-4 * 0.5)
     assert [tried["steps"] for tried in row["grid"]] == [10, 50, 50, 10, 100]
+    assert [(p["steps"], round(p["mean"], 4)) for p in row["budget_curve"]] == [(10, -0.2), (50, -1.0), (100, -2.0)]
     again = Trainer()
     audit(agent, plan(none=[{}], sa_rl=grid(0.1, 0.4, 0.3, 0.2, 0.5)), AuditFolder(tmp_path), again)
     assert not again.trained

@@ -20,6 +20,8 @@ NEAR = (Threat(0.1),)
 FROZEN = {
     "mujoco-v2": "917837b2d5c0c1147e2d141d6f8afc281bd16c94678bb1805efc5abe48d011b1",
     "fast-v2": "11041030ce6f14f7831485662f7706c1f126feea1d8a269562665ad585ae31e1",
+    "paper-v1": "684efd711e0b8099bf62d17a0ae1ade15d6005a95198fea7bf0980235d3002ca",
+    "atari-v2": "b73ca599352f520a59a0ed1f2b94af6153f2b3042a47b6624df36fa3c0d98ad5",
     "fast-v1": "557329402eebaba67aab4249f592e3ead23945ef287006f92daa00cd9775623d",
     "mujoco-v1": "46edf14c3adaf364e92737bc964af2af8375734ed541be4c851e160d053b8eb1",
     "atari-v1": "b53b583f0a7aa3f280866222f4660e40fed7c68452bc077e3c8dd018ac193351",
@@ -44,6 +46,17 @@ def test_a_plan_as_the_suite_says_has_no_changes() -> None:
     plan = suite_plan("fast-v1", NEAR, seed=3, env=None, episodes=None)
     assert (plan.attacks, plan.changes, plan.episodes, plan.seed) == (SUITES["fast-v1"]["attacks"], (), 50, 3)
     assert suite_plan("fast-v1", NEAR, episodes=50).changes == ()
+
+
+def test_the_papers_own_attacks_have_its_settings() -> None:
+    """Thirty robust critics of the published grid, with the whole horizon; adversaries of a million steps."""
+    attacks = SUITES["paper-v1"]["attacks"]
+    assert set(attacks) == {"none", "random", "maxdiff", "robust-sarsa", "sa-rl", "pa-ad"}
+    critics = attacks["robust-sarsa"]
+    assert len({(c["radius"], c["reg"]) for c in critics}) == len(critics) == 30
+    assert {c["gamma"] for c in critics} == {0.99}
+    assert {s["steps"] for s in attacks["sa-rl"]} == {1_000_000}
+    assert not any("guide" in s for name in ("sa-rl", "pa-ad") for s in attacks[name])
 
 
 def test_departures_from_a_suite_are_recorded() -> None:

@@ -20,9 +20,7 @@ from wocar.types import UserError
 
 Family = Literal["natural", "random", "gradient", "learned", "bound"]
 Actions = Literal["any", "discrete", "continuous"]
-Needs = Literal[
-    "", "value critic", "own q", "own worst critic", "flat observations", "memoryless", "trainer", "given attacker"
-]
+Needs = Literal["", "value critic", "own q", "own worst critic", "flat observations", "trainer", "given attacker"]
 Make = Callable[[AttackContext, Threat, Path, dict[str, Any]], Any]
 """(context, threat, folder for what is trained, settings) to the attack, alone or as `Trained`."""
 
@@ -82,10 +80,6 @@ def unmet(needs: Needs, context: AttackContext) -> str | None:
             (own_critic(agent, "worst") is None, "the agent has no worst critic (WocaR methods have)"),
         ),
         "flat observations": ((not flat, "it learns a critic of flat observations, the agent sees images"),),
-        "memoryless": (
-            (agent.recurrent, "it bounds the policy's actions, and this policy has a memory"),
-            (not flat, "it learns a critic of flat observations, the agent sees images"),
-        ),
         "trainer": ((context.train is None, "nothing that trains attackers was given"),),
         "given attacker": ((not context.given, "name folders of trained attackers (--attackers)"),),
     }
@@ -159,14 +153,20 @@ def _critic(context: AttackContext, threat: Threat, folder: Path, settings: dict
 
 def _robust_sarsa(context: AttackContext, threat: Threat, folder: Path, settings: dict[str, Any]) -> Any:
     rest = dict(settings)
-    weight = rest.pop("weight", 0.0)
-    return RobustSarsa(context.robust_critic(**rest), maxdiff=weight)
+    weight, targeted = rest.pop("weight", 0.0), rest.pop("targeted", False)
+    critic = context.robust_critic(**rest)
+    return RobustSarsa(critic, maxdiff=weight, memory=context.agent.recurrent, targeted=targeted)
 
 
 def _worst_critic(context: AttackContext, threat: Threat, folder: Path, settings: dict[str, Any]) -> Trained:
-    critic, agent = context.worst_critic(threat, **settings), context.agent
+    rest, agent = dict(settings), context.agent
+    targeted = rest.pop("targeted", False)
+    critic = context.worst_critic(threat, **rest)
+    attack = RobustSarsa(critic, memory=agent.recurrent, targeted=targeted)
+    if agent.recurrent:
+        return Trained(attack, [])
     found = worst_case(agent, critic, threat)(starting_states(agent, context.seed, STARTS))
-    return Trained(RobustSarsa(critic), [], float(found.value.mean()) * context.worst_scale)
+    return Trained(attack, [], float(found.value.mean()) * context.worst_scale)
 
 
 def _director(context: AttackContext, threat: Threat, folder: Path, settings: dict[str, Any]) -> Any:
@@ -182,7 +182,7 @@ def _own_worst(context: AttackContext, threat: Threat, folder: Path, settings: d
 
 
 def _action_critic(context: AttackContext, threat: Threat, folder: Path, settings: dict[str, Any]) -> Any:
-    return CriticAction(context.robust_critic(**settings))
+    return CriticAction(context.robust_critic(**settings), memory=context.agent.recurrent)
 
 
 def _learn(kind: str, context: AttackContext, threat: Threat, folder: Path, settings: dict[str, Any]) -> Trained:
@@ -208,7 +208,7 @@ register_attack("maxdiff-kl", partial(MaxDiff, wide_start=True), actions="discre
 register_attack("critic", make=_critic, needs="value critic")
 register_attack("robust-sarsa", make=_robust_sarsa, needs="flat observations")
 register_attack("rs-mad", make=_robust_sarsa, actions="continuous", needs="flat observations", after="robust-sarsa")
-register_attack("worst-critic", make=_worst_critic, needs="memoryless")
+register_attack("worst-critic", make=_worst_critic, needs="flat observations")
 register_attack("director", make=_director, needs="flat observations")
 register_attack("min-q", make=_min_q, needs="own q")
 register_attack("own-worst-critic", make=_own_worst, needs="own worst critic")

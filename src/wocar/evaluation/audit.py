@@ -158,20 +158,26 @@ class _Audit:
         self.reported[name] = {0: made[chosen]} if chosen in made else {}
         row: AuditRow = {**reported, "family": kind.family, "parameters": grid[chosen]}
         if tried:
-            row["select"] = _selection(tried[chosen][1])
+            row["select"] = _selection(tried[chosen][-1][1])
         if len(grid) > 1:
-            row["grid"] = [{**settings, "mean": cell["mean"]} for settings, cell in tried.values()]
+            row["grid"] = [{**last[0], "mean": last[1]["mean"]} for last in (tries[-1] for tries in tried.values())]
+        if tried and len(tried[chosen]) > 1:
+            row["budget_curve"] = [{**_selection(cell), "steps": settings["steps"]} for settings, cell in tried[chosen]]
         return row
 
     def _select(
         self, name: str, grid: list[AttackSettings], threat: Threat, made: dict[int, Trained]
-    ) -> tuple[int, dict[int, tuple[AttackSettings, CellResult]]]:
-        """The worst setting on the episodes of selection; of each, how it was tried last. `made` keeps the worst's.
+    ) -> tuple[int, dict[int, list[tuple[AttackSettings, CellResult]]]]:
+        """The worst setting on the episodes of selection; of each, how it was tried. `made` keeps the worst's.
 
         Learned attackers are halved: each rung of the plan trains them for a share of their steps.
         """
         plan, kind = self.plan, kind_of(name)
-        tried: dict[int, tuple[AttackSettings, CellResult]] = {}
+        tried: dict[int, list[tuple[AttackSettings, CellResult]]] = {}
+
+        def strength(i: int) -> float:
+            return tried[i][-1][1]["mean"]
+
         left = list(range(len(grid)))
         rungs = plan.rungs if kind.needs == "trainer" else ()
         for share, keep in (*rungs, (1.0, 1)):
@@ -181,11 +187,12 @@ class _Audit:
             for k, i in enumerate(left):
                 settings = grid[i] if share == 1 else {**grid[i], "steps": round(share * grid[i]["steps"])}
                 cell = AuditCell(name, kind, settings, threat, plan.select_episodes, plan.select_seed)
-                tried[i] = settings, self._cell(cell, f"selecting {k + 1}/{len(left)}", made, i)
-                worst = min(left[: k + 1], key=lambda j: tried[j][1]["mean"])
+                found = self._cell(cell, f"selecting {k + 1}/{len(left)}", made, i)
+                tried.setdefault(i, []).append((settings, found))
+                worst = min(left[: k + 1], key=strength)
                 for other in made.keys() - {worst}:
                     del made[other]
-            left = sorted(left, key=lambda j: tried[j][1]["mean"])[:keep]
+            left = sorted(left, key=strength)[:keep]
         return left[0], tried
 
     def _final(self, rows: dict[str, AuditRow], threat: Threat) -> str:

@@ -28,8 +28,8 @@ def _grid(**values: Iterable[Any]) -> list[AttackSettings]:
     return [dict(zip(values, row, strict=True)) for row in product(*values.values())]
 
 
-def _learned(*settings: AttackSettings) -> list[AttackSettings]:
-    return [{"steps": BUDGET_STEPS, "clip_range": 0.2, "ent_coef": 0.0, **own} for own in settings]
+def _learned(*settings: AttackSettings, steps: int = BUDGET_STEPS) -> list[AttackSettings]:
+    return [{"steps": steps, "clip_range": 0.2, "ent_coef": 0.0, **own} for own in settings]
 
 
 EXPLORATIONS = 10
@@ -51,6 +51,18 @@ POPULATION: tuple[AttackSettings, ...] = (
     {**DIRECTED, "policy_lr": 1e-3, "seed": 1},
 )
 """Attackers that begin anew, where a worst critic points, where a searched director points."""
+ROBUST_CRITICS: list[AttackSettings] = [
+    {"radius": 0.05, "reg": 0.3, "lr": 3e-4, "gamma": 0.9},
+    {"radius": 0.3, "reg": 0.3, "lr": 3e-3, "gamma": 0.99},
+]
+TARGETED: AttackSettings = {"targeted": True}
+"""Discrete actions: critics' attacks search towards each action."""
+PAPER_CRITICS = _grid(
+    radius=(0.02, 0.05, 0.1, 0.15, 0.2, 0.3), reg=(0.1, 0.3, 1.0, 3.0, 10.0), lr=(3e-4,), gamma=(0.99,)
+)
+PAPER_ATTACKERS = _grid(policy_lr=(3e-4, 1e-3, 3e-3), value_lr=(1e-4, 3e-4, 1e-3))
+"""The learning rates around which the published grids lie."""
+DIRECTORS = _grid(actor=("target", "sign"), policy_lr=(3e-4,), value_lr=(3e-4,))
 SUITES: dict[str, dict[str, Any]] = {
     "fast-v1": {
         "about": "minutes: no training of attackers",
@@ -98,10 +110,7 @@ SUITES: dict[str, dict[str, Any]] = {
             "pgd-10": [{"restarts": 3}],
             "min-q": [{}],
             "own-worst-critic": [{}],
-            "robust-sarsa": [
-                {"radius": 0.05, "reg": 0.3, "lr": 3e-4, "gamma": 0.9},
-                {"radius": 0.3, "reg": 0.3, "lr": 3e-3, "gamma": 0.99},
-            ],
+            "robust-sarsa": ROBUST_CRITICS,
             "worst-critic": [{"explorations": EXPLORATIONS}],
             "director": [{"generations": 8}],
         },
@@ -131,6 +140,19 @@ SUITES: dict[str, dict[str, Any]] = {
             "pa-ad": _learned(*POPULATION),
         },
     },
+    "paper-v1": {
+        "about": "the paper's attacks at its settings; of its grid of learned attackers nine each, the worst counts",
+        "episodes": EPISODES,
+        "select_episodes": SELECT_EPISODES,
+        "attacks": {
+            "none": [{}],
+            "random": [{}],
+            "maxdiff": [{}],
+            "robust-sarsa": PAPER_CRITICS,
+            "sa-rl": _learned(*PAPER_ATTACKERS, steps=2 * BUDGET_STEPS),
+            "pa-ad": _learned(*PAPER_ATTACKERS),
+        },
+    },
     "atari-v1": {
         "about": "every attack on discrete actions in the paper; learned attackers trained for 500k steps each",
         "episodes": EPISODES,
@@ -142,7 +164,27 @@ SUITES: dict[str, dict[str, Any]] = {
             "pgd-50": [{}],
             "minbest": [{}],
             "maxdiff-kl": [{}],
-            "pa-ad": _learned(*({"actor": a, "policy_lr": 3e-4, "value_lr": 3e-4} for a in ("target", "sign"))),
+            "pa-ad": _learned(*DIRECTORS),
+        },
+    },
+    "atari-v2": {
+        "about": "discrete actions: gradient attacks, the agent's own Q, directors; critics where it sees no images",
+        "episodes": EPISODES,
+        "select_episodes": SELECT_EPISODES,
+        "finalists": 3,
+        "rungs": [[0.2, 1]],
+        "attacks": {
+            "none": [{}],
+            "random-corner": [{}],
+            "pgd-10": [{"restarts": 3}],
+            "pgd-50": [{}],
+            "minbest-10": [{}],
+            "maxdiff-kl": [{}],
+            "min-q": [TARGETED],
+            "own-worst-critic": [TARGETED],
+            "robust-sarsa": [{**critic, **TARGETED} for critic in ROBUST_CRITICS],
+            "worst-critic": [{"explorations": EXPLORATIONS, **TARGETED}],
+            "pa-ad": _learned(*DIRECTORS),
         },
     },
 }
