@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from wocar.evaluation.attack_registry import register_attack
     from wocar.evaluation.attacked_observation import AttackedObservation
     from wocar.evaluation.audit_result import AuditResult
+    from wocar.hardening import harden
     from wocar.methods.method import Method
     from wocar.methods.registry import register_method
     from wocar.threat import Threat
@@ -25,6 +26,7 @@ __all__ = [
     "__version__",
     "audit",
     "estimate",
+    "harden",
     "load",
     "register_attack",
     "register_method",
@@ -40,6 +42,7 @@ _PLACES = {
     "UserError": "wocar.types",
     "audit": "wocar.api",
     "estimate": "wocar.api",
+    "harden": "wocar.hardening",
     "load": "wocar.api",
     "register_attack": "wocar.evaluation.attack_registry",
     "register_method": "wocar.methods.registry",

@@ -11,6 +11,7 @@ COMMANDS = {
     "train": "train an agent",
     "audit": "returns of an agent without attack and under attacks",
     "estimate": "worst-attack value of a fixed policy, no attacker trained",
+    "harden": "robust fine-tuning of a trained agent, audited before and after",
     "methods": "training methods, and where the settings of one come from",
     "reproduce": "a table or figure of the paper",
     "report": "one page of what was trained and measured",
