@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from wocar.agent import Agent
     from wocar.api import audit, estimate, load, train
+    from wocar.evaluation.action_bounds import action_bounds
     from wocar.evaluation.attack_registry import register_attack
     from wocar.evaluation.attacked_observation import AttackedObservation
     from wocar.evaluation.audit_result import AuditResult
@@ -24,6 +25,7 @@ __all__ = [
     "Threat",
     "UserError",
     "__version__",
+    "action_bounds",
     "audit",
     "estimate",
     "harden",
@@ -40,6 +42,7 @@ _PLACES = {
     "Method": "wocar.methods.method",
     "Threat": "wocar.threat",
     "UserError": "wocar.types",
+    "action_bounds": "wocar.evaluation.action_bounds",
     "audit": "wocar.api",
     "estimate": "wocar.api",
     "harden": "wocar.hardening",
