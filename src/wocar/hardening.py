@@ -14,6 +14,7 @@ from wocar.evaluation.attack_registry import resolve
 from wocar.evaluation.audit import AuditObserver
 from wocar.evaluation.audit_result import AuditResult
 from wocar.evaluation.quick_check import quick_check
+from wocar.evaluation.sensors import read_threat
 from wocar.files import read_json, write_json
 from wocar.methods.hardening import hardening_config, warm_up_iterations
 from wocar.methods.presets import make_algorithm
@@ -82,6 +83,7 @@ def harden(
     norm: Norm | None = None,
     units: Units | None = None,
     radii: Sequence[float] | None = None,
+    sensors: Path | str | None = None,
     threat: Threat | None = None,
     until_worst: float | None = None,
     keep_natural: float = 0.9,
@@ -107,7 +109,8 @@ def harden(
     checks; `settings` are those of the method.
     """
     folder, first = Path(out), load(agent, env, normaliser) if isinstance(agent, Path | str) else agent
-    chosen = asked_threats(threat or default_threat(first), eps, norm=norm, units=units, radii=radii)[0]
+    start = threat or (read_threat(sensors, first.spec) if sensors else default_threat(first))
+    chosen = asked_threats(start, eps, norm=norm, units=units, radii=radii)[0]
     config = hardening_config(first, chosen, folder, method, steps, seed, settings)
     checks = QUICK_ATTACKS if check_attacks is None else tuple((resolve(name), {}) for name in check_attacks)
     how = (suite, attacks, episodes), checks, until_worst, keep_natural

@@ -8,7 +8,7 @@ import tyro
 
 from wocar.bounds.ball import Norm
 from wocar.cli.audit_display import AuditDisplay
-from wocar.cli.options import parse, say, words
+from wocar.cli.options import parse, radii, say, words
 from wocar.evaluation.audit_result import points_of, rows_of
 from wocar.files import write_json
 from wocar.hardening import Hardened, harden
@@ -22,14 +22,17 @@ class HardenOptions:
     """A run folder, an agent folder, or a file from elsewhere (Stable-Baselines3 zip, published .model)."""
     out: Path
     """Folder of the run: the hardened agent, its audits, checkpoints."""
-    eps: float | None = None
-    """Radius of the ball around the observation; by default that of the agent's training or of its task."""
+    eps: str | None = None
+    """Radius of the ball around the observation, such as 0.1 or 1/255; by default that of the agent's training or of
+    its task."""
     norm: Norm | None = None
     """By default that of the agent's training, else linf."""
     units: Units | None = None
     """What eps is measured in: observations after the normaliser, or raw ones."""
     radii: tuple[float, ...] | None = None
     """For each dimension of the observation a factor of eps; 0 where the attacker cannot move it."""
+    sensors: Path | None = None
+    """File of radii in the units of each sensor, as `wocar sensors` writes it."""
     until_worst: float | None = None
     """End training once an audit finds the worst mean return here or above."""
     keep_natural: float = 0.9
@@ -70,10 +73,11 @@ def main(argv: list[str]) -> int:
     found = harden(
         options.agent,
         options.out,
-        eps=options.eps,
+        eps=_radius(options.eps),
         norm=options.norm,
         units=options.units,
         radii=options.radii,
+        sensors=options.sensors,
         until_worst=options.until_worst,
         keep_natural=options.keep_natural,
         steps=options.steps,
@@ -94,6 +98,13 @@ def main(argv: list[str]) -> int:
         write_json(options.json, found.to_json())
     _show(found, options)
     return 0
+
+
+def _radius(text: str | None) -> float | None:
+    several = radii(text)
+    if several is not None and len(several) != 1:
+        raise UserError(f"--eps must be one number, not {text!r}")
+    return several[0] if several else None
 
 
 def _with_natural(attacks: list[str] | None) -> list[str] | None:
