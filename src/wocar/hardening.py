@@ -26,7 +26,7 @@ from wocar.types import UserError, require_compatible
 
 QUICK_ATTACKS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("maxdiff-plain", {}),
-    ("pgd-10", {}),
+    ("min-q", {}),
     ("robust-sarsa", {}),
     ("director", {"generations": 3}),
 )
