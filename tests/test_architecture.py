@@ -71,8 +71,14 @@ LOWER = list(MAY_IMPORT)
 MAY_IMPORT["methods"] = LOWER
 MAY_IMPORT["report"] = ["agent", "evaluation", "files", "methods", "types"]
 MAY_IMPORT["api"] = [*LOWER, "methods"]
+MAY_IMPORT["hardening"] = [*LOWER, "methods", "api"]
 MAY_IMPORT["reproduce"] = [*LOWER, "methods", "report"]
-MAY_IMPORT["__init__"] = [*LOWER, "methods", "api"]  # by name, when first used; everyone may read `wocar.__version__`
+MAY_IMPORT["__init__"] = [
+    *LOWER,
+    "methods",
+    "api",
+    "hardening",
+]  # by name, when first used; everyone may read `wocar.__version__`
 MAY_IMPORT["cli"] = [room for room in MAY_IMPORT if room != "__init__"]
 MAY_IMPORT["bench"] = [*LOWER, "methods", "api", "cli"]
 MAY_IMPORT["__main__"] = ["cli"]

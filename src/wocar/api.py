@@ -24,6 +24,7 @@ from wocar.evaluation.audit_file import AuditFolder
 from wocar.evaluation.audit_result import AuditResult
 from wocar.evaluation.estimate import EstimateResult
 from wocar.evaluation.estimate import estimate as run_estimate
+from wocar.evaluation.sensors import read_threat
 from wocar.evaluation.suites import BUDGET_STEPS, AuditPlan, attack_plan, suite_plan
 from wocar.evaluation.worst_case import Calibration, calibrate
 from wocar.files import read_json_lines, write_json
@@ -135,6 +136,7 @@ def audit(
     norm: Norm | None = None,
     units: Units | None = None,
     radii: Sequence[float] | None = None,
+    sensors: Path | str | None = None,
     episodes: int | None = None,
     seed: int = 1234,
     env: str | None = None,
@@ -147,13 +149,13 @@ def audit(
     """Returns of an agent without attack and under a suite's attacks (default fast-v2), or under attacks by name.
 
     `attackers` are folders of trained ones. The threat is by default that of the agent's training; `eps`, `norm`,
-    `units` and `radii` change it, several `eps` give a curve. With `out`, finished parts are kept there and not run
-    twice.
+    `units` and `radii` change it, several `eps` give a curve; `sensors` is a file of radii (`wocar sensors`). With
+    `out`, finished parts are kept there and not run twice.
     docs/audit.md explains the result.
     """
     trained = training_return(Path(agent)) if isinstance(agent, Path | str) else None
     victim = load(agent, env, normaliser) if isinstance(agent, Path | str) else agent
-    start = threat or default_threat(victim, _attacked(attacks))
+    start = threat or (read_threat(sensors, victim.spec) if sensors else default_threat(victim, _attacked(attacks)))
     threats = asked_threats(start, eps, norm=norm, units=units, radii=radii)
     numbers: dict[str, Any] = {"episodes": episodes, "seed": seed, "env": env, "max_steps": max_steps}
     if attacks is None and not (attackers and suite is None):
@@ -282,7 +284,7 @@ def _usual_settings(victim: Agent, plan: AuditPlan, budget_steps: int | None) ->
     usual = {"steps": budget_steps or BUDGET_STEPS, **attacker_settings(victim)}
     director = {"actor": "target"} if victim.spec.actions.discrete else {}
     learned: dict[str, dict[str, Any]] = {"sa-rl": usual, "pa-ad": usual | director}
-    return {name: [learned.get(name, {})] for name in plan.attacks}
+    return {name: [learned.get(name, grid[0])] for name, grid in plan.attacks.items()}
 
 
 def _attacker(path: Path) -> Agent:

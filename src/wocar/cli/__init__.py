@@ -12,6 +12,8 @@ COMMANDS = {
     "audit": "returns of an agent without attack and under attacks",
     "estimate": "worst-attack value of a fixed policy, no attacker trained",
     "zoo": "trained agents that come with wocar, with audited numbers",
+    "harden": "robust fine-tuning of a trained agent, audited before and after",
+    "sensors": "a file of what an attacker may do to each sensor, to be edited",
     "methods": "training methods, and where the settings of one come from",
     "reproduce": "a table or figure of the paper",
     "report": "one page of what was trained and measured",

@@ -8,6 +8,7 @@ import numpy as np
 
 from wocar.agent import Agent
 from wocar.attacks import Disturbance, Perturbation, zero_gradient_share
+from wocar.bounds import Ball
 from wocar.envs.time_limit import without_time_limit
 from wocar.episodes import run_episodes
 from wocar.evaluation.attack_context import Trained
@@ -42,11 +43,16 @@ def run_cell(agent: Agent, cell: AuditCell, made: Trained, on_episodes: Callable
         disturb = GreedyWorstCase(cell.threat.ball_for(agent))
     elif cell.kind.on == "action":
         disturb = Disturbance(made.attack, cell.threat.eps, agent.spec.actions, cell.seed)
+    elif cell.kind.family == "fault":
+        perturb = ProbedPerturbation(Perturbation(made.attack, Ball.within(agent.normaliser.limits, np.inf), cell.seed))
     elif made.attack is not None:
         perturb = ProbedPerturbation(Perturbation(made.attack, cell.threat.ball_for(agent), cell.seed))
     done = run_episodes(
         agent, cell.episodes, cell.seed, n_envs=N_ENVS, perturb=perturb, disturb=disturb, on_episodes=on_episodes
     )
+    used = perturb.attack.used if perturb else getattr(disturb, "used", None)
+    if cell.kind.family == "fault":
+        used = None
     summary = summarise(done.returns)
     row: CellResult = {
         "mean": summary.mean,
@@ -60,7 +66,7 @@ def run_cell(agent: Agent, cell: AuditCell, made: Trained, on_episodes: Callable
         "eps": cell.threat.eps,
         "eps_units": units(agent, cell),
         "settings": words(made.attack, cell.settings),
-        "budget_used": perturb.attack.used if perturb else getattr(disturb, "used", None),
+        "budget_used": used,
         "zero_gradients": perturb.zero_gradients if perturb else None,
     }
     if digest := attacker_digest(made.attack):
