@@ -24,6 +24,7 @@ from wocar.evaluation.audit_file import AuditFolder
 from wocar.evaluation.audit_result import AuditResult
 from wocar.evaluation.estimate import EstimateResult
 from wocar.evaluation.estimate import estimate as run_estimate
+from wocar.evaluation.sensors import read_threat
 from wocar.evaluation.suites import BUDGET_STEPS, AuditPlan, attack_plan, suite_plan
 from wocar.evaluation.worst_case import Calibration, calibrate
 from wocar.files import read_json_lines, write_json
@@ -39,15 +40,19 @@ from wocar.training.adversary import train_adversary, train_attacker
 from wocar.training.run_config import RunConfig, with_settings
 from wocar.training.run_folder import load_config, load_run_agent, provenance
 from wocar.types import UserError
+from wocar.zoo.entries import ZooEntry, find_entry, is_zoo_name
+from wocar.zoo.verify import Comparison, compared, repeated_attacks
 
 CURVE_POINTS = 50
 
 
 def load(path: Path | str, env: str | None = None, normaliser: Path | str | None = None) -> Agent:
-    """The agent in a run folder, an agent folder, a Stable-Baselines3 zip or a published .model file.
+    """The agent in a run folder, an agent folder, a Stable-Baselines3 zip or a published .model file, or `zoo:NAME`.
 
     For files: `env` is the environment's id where they do not tell, `normaliser` a pickle of VecNormalize.
     """
+    if is_zoo_name(path):
+        return find_entry(path).agent()
     if Path(path).is_file():
         return interop.load(path, env, Path(normaliser) if normaliser else None)
     return load_run_agent(Path(path))
@@ -131,6 +136,7 @@ def audit(
     norm: Norm | None = None,
     units: Units | None = None,
     radii: Sequence[float] | None = None,
+    sensors: Path | str | None = None,
     episodes: int | None = None,
     seed: int = 1234,
     env: str | None = None,
@@ -143,13 +149,13 @@ def audit(
     """Returns of an agent without attack and under a suite's attacks (default fast-v2), or under attacks by name.
 
     `attackers` are folders of trained ones. The threat is by default that of the agent's training; `eps`, `norm`,
-    `units` and `radii` change it, several `eps` give a curve. With `out`, finished parts are kept there and not run
-    twice.
+    `units` and `radii` change it, several `eps` give a curve; `sensors` is a file of radii (`wocar sensors`). With
+    `out`, finished parts are kept there and not run twice.
     docs/audit.md explains the result.
     """
     trained = training_return(Path(agent)) if isinstance(agent, Path | str) else None
     victim = load(agent, env, normaliser) if isinstance(agent, Path | str) else agent
-    start = threat or default_threat(victim, _attacked(attacks))
+    start = threat or (read_threat(sensors, victim.spec) if sensors else default_threat(victim, _attacked(attacks)))
     threats = asked_threats(start, eps, norm=norm, units=units, radii=radii)
     numbers: dict[str, Any] = {"episodes": episodes, "seed": seed, "env": env, "max_steps": max_steps}
     if attacks is None and not (attackers and suite is None):
@@ -166,6 +172,21 @@ def audit(
         folder = AuditFolder(Path(temporary if out is None else out))
         source = str(agent) if isinstance(agent, Path | str) else None
         return run_audit(victim, plan, folder, train_for_audit, ready, watch, trained, source, provenance())
+
+
+def verify_zoo(
+    entry: ZooEntry, episodes: int = 10, seed: int | None = None, watch: AuditObserver | None = None
+) -> list[Comparison]:
+    """Attack an agent of the zoo once more, and compare with the numbers it is listed with.
+
+    By default on the seed of its audit, so that searched attacks repeat.
+    """
+    threat, attacks = Threat.from_json(entry.data["threat"]), repeated_attacks(entry)
+    seed = entry.data["seeds"]["report"] if seed is None else seed
+    plan = AuditPlan(attacks, (threat,), episodes, select_episodes=1, seed=seed)
+    with tempfile.TemporaryDirectory() as temporary:
+        found = run_audit(entry.agent(), plan, AuditFolder(Path(temporary)), watch=watch)
+    return compared(entry, found)
 
 
 def estimate(
@@ -263,7 +284,7 @@ def _usual_settings(victim: Agent, plan: AuditPlan, budget_steps: int | None) ->
     usual = {"steps": budget_steps or BUDGET_STEPS, **attacker_settings(victim)}
     director = {"actor": "target"} if victim.spec.actions.discrete else {}
     learned: dict[str, dict[str, Any]] = {"sa-rl": usual, "pa-ad": usual | director}
-    return {name: [learned.get(name, {})] for name in plan.attacks}
+    return {name: [learned.get(name, grid[0])] for name, grid in plan.attacks.items()}
 
 
 def _attacker(path: Path) -> Agent:

@@ -6,7 +6,7 @@ import pytest
 from wocar.attacks import PGD, MaxDiff, Random
 from wocar.envs.table_task import CORNERS, TableTask, go_home_task, random_task
 from wocar.envs.tabular import policy_iteration, worst_value_iteration, worst_values
-from wocar.evaluation.episodes import run_episodes
+from wocar.episodes import run_episodes
 from wocar.evaluation.exact_attack import (
     attacked_value,
     natural_value,

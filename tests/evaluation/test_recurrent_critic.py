@@ -13,10 +13,10 @@ from wocar.agent import Agent
 from wocar.attacks import Perturbation
 from wocar.attacks.robust_sarsa import RobustSarsa
 from wocar.envs import env_spec
+from wocar.episodes import run_episodes
 from wocar.evaluation import attack_context
 from wocar.evaluation.attack_context import AttackContext
 from wocar.evaluation.attack_registry import kind_of
-from wocar.evaluation.episodes import run_episodes
 from wocar.evaluation.recurrent_critic import collect_memory, fit_recurrent_worst_value, memory_sarsa_data
 from wocar.networks import RecurrentNetwork, RecurrentPolicy, ScaledNormaliser, linear, lstm_cell
 from wocar.threat import Threat

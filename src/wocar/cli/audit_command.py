@@ -10,6 +10,7 @@ from rich.console import Console
 from wocar.api import audit
 from wocar.bounds.ball import Norm
 from wocar.cli.audit_display import AuditDisplay, table
+from wocar.cli.fault_display import show_faults
 from wocar.cli.options import parse, radii, say, words
 from wocar.evaluation.audit_result import AuditResult, markdown, points_of, rows_of
 from wocar.files import write_atomic, write_json
@@ -36,6 +37,8 @@ class AuditOptions:
     """What eps is measured in: observations after the normaliser, or raw ones; by default as in training."""
     radii: tuple[float, ...] | None = None
     """For each dimension of the observation a factor of eps; 0 where the attacker cannot move it."""
+    sensors: Path | None = None
+    """File of radii in the units of each sensor, as `wocar sensors` writes it."""
     episodes: int | None = None
     """Episodes reported for each attack; by default 50."""
     seed: int = 1234
@@ -77,6 +80,7 @@ def main(argv: list[str]) -> int:
             norm=options.norm,
             units=options.units,
             radii=options.radii,
+            sensors=options.sensors,
             episodes=options.episodes,
             seed=options.seed,
             env=options.env,
@@ -109,6 +113,7 @@ def _show(result: AuditResult) -> None:
     name = f", {suite['name']}{' (modified)' if suite['changes'] else ''}" if suite else ""
     method = result["meta"].get("method", "agent")
     Console().print(table(f"{method} on {result['env']}{name}", rows, worst))
+    show_faults(result)
     for attack, reason in result["skipped"].items():
         say(f"skipped {attack}: {reason}")
     for flag in result["flags"]:

@@ -4,6 +4,7 @@ import contextlib
 import io
 import re
 import sys
+from fractions import Fraction
 from typing import Any, TypeVar
 
 import tyro
@@ -49,8 +50,8 @@ def words(text: str | None) -> list[str] | None:
 
 def radii(text: str | None) -> list[float] | None:
     try:
-        return [float(word) for word in words(text) or []] if text is not None else None
-    except ValueError:
+        return [float(Fraction(word)) for word in words(text) or []] if text is not None else None
+    except (ValueError, ZeroDivisionError):
         raise UserError(f"--eps must be a number, or several with commas, not {text!r}") from None
 
 

@@ -7,17 +7,21 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from wocar.agent import Agent
 from wocar.attacks import PGD, CriticAction, CriticAttack, MaxDiff, MinBest, Random, RandomAction
+from wocar.attacks.faults import FAULTS, make_fault
+from wocar.attacks.own_critics import own_critic, own_q
 from wocar.attacks.robust_sarsa import RobustSarsa
-from wocar.evaluation.attack_context import AttackContext, Trained
+from wocar.evaluation.attack_context import WORST_STEPS, AttackContext, Trained
 from wocar.evaluation.worst_case import starting_states, worst_case
-from wocar.networks import DiscreteCritic, GreedyPolicy, RecurrentCritic, TwinCritic
+from wocar.networks import RecurrentCritic
 from wocar.plugins import load_plugins
 from wocar.threat import Attacked, Threat
 from wocar.types import UserError
 
-Family = Literal["natural", "random", "gradient", "learned", "bound"]
+Family = Literal["natural", "random", "gradient", "learned", "bound", "fault"]
 Actions = Literal["any", "discrete", "continuous"]
 Needs = Literal["", "value critic", "own q", "own worst critic", "flat observations", "trainer", "given attacker"]
 Make = Callable[[AttackContext, Threat, Path, dict[str, Any]], Any]
@@ -54,7 +58,7 @@ class AttackKind:
     def threat(self, threat: Threat) -> Threat:
         """The threat as this attack carries it out."""
         threat = replace(threat, on=self.on)
-        return threat.at(0.0) if self.family == "natural" else threat
+        return threat.at(0.0) if self.family in ("natural", "fault") else threat
 
     def made(self, context: AttackContext, threat: Threat, folder: Path, settings: dict[str, Any]) -> Trained:
         found = self.make(context, threat, folder, settings)
@@ -129,12 +133,25 @@ def kind_of(name: str) -> AttackKind:
     return _KINDS[resolve(name).partition(":")[0]]
 
 
+def named_strength(name: str) -> dict[str, Any]:
+    """Settings that a fault's name holds: `sensor-noise:0.3`."""
+    text = name.partition(":")[2]
+    if kind_of(name).family != "fault" or not text:
+        return {}
+    try:
+        return {"strength": float(text)}
+    except ValueError:
+        raise UserError(f"{name}: the strength of a fault is a number, as in sensor-noise:0.3") from None
+
+
 def attack_by_name(name: str, agent: Agent, threat: Threat, seed: int) -> Any:
     """An attack on observations that needs no training of its own; None for no attack."""
     kind, context = kind_of(name), AttackContext(agent, seed)
     reason = kind.lacking(context, threat)
     if kind.on == "action":
         reason = "it does not change what the agent sees"
+    elif kind.family == "fault":
+        reason = "it is a fault of sensors, which no ball bounds; wocar audit knows it"
     elif kind.needs in ("trainer", "given attacker"):
         reason = "it must be trained first (wocar train sa-rl --victim AGENT), then name its folder"
     if reason:
@@ -172,19 +189,6 @@ def _director(context: AttackContext, threat: Threat, folder: Path, settings: di
     return context.director(threat, **settings)
 
 
-def own_critic(agent: Agent, name: str) -> Any:
-    """A critic that the agent was trained with, both of twins; None where it has none of this name."""
-    critic, twin = (agent.critics.get(n) for n in (name, f"{name}-twin"))
-    return critic if twin is None else TwinCritic(critic, twin)
-
-
-def own_q(agent: Agent) -> Any:
-    """The Q that the agent's policy maximises; None where it has none."""
-    if isinstance(agent.policy, GreedyPolicy):
-        return DiscreteCritic(agent.policy.network)
-    return own_critic(agent, "q")
-
-
 def _min_q(context: AttackContext, threat: Threat, folder: Path, settings: dict[str, Any]) -> Any:
     return RobustSarsa(own_q(context.agent), **settings)
 
@@ -205,6 +209,12 @@ def _learn(kind: str, context: AttackContext, threat: Threat, folder: Path, sett
     begun = (folder / "checkpoints").exists()
     lessons = context.examples(kind, threat, guide) if guide and not begun else None
     return context.train(kind, context.agent, threat, seed, folder, rest, lessons)
+
+
+def _fault(name: str, context: AttackContext, threat: Threat, folder: Path, settings: dict[str, Any]) -> Any:
+    shape = context.agent.spec.obs_shape
+    seen = np.asarray(context.rollout(WORST_STEPS)[0].obs) if len(shape) == 1 else None
+    return make_fault(name, context.agent.normaliser(np.zeros((1, *shape)))[0], seen, **settings)
 
 
 def _given(context: AttackContext, threat: Threat, folder: Path, settings: dict[str, Any]) -> Any:
@@ -234,6 +244,9 @@ register_attack("pa-ad", make=partial(_learn, "pa-ad"), family="learned", needs=
 register_attack("trained", make=_given, family="learned", needs="given attacker")
 register_attack("action-random", RandomAction, family="random", on="action")
 register_attack("action-critic", make=_action_critic, on="action", needs="flat observations")
+
+for _name in FAULTS:
+    register_attack(_name, make=partial(_fault, _name), family="fault")
 
 GREEDY_WORST_CASE = AttackKind("bound", _plain(lambda: None), "discrete")
 """Not an attack: stands beside the attacks of a radius."""

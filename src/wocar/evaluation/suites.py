@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from wocar.evaluation.attack_registry import attack_names, kind_of, resolve
+from wocar.evaluation.attack_registry import attack_names, kind_of, named_strength, resolve
+from wocar.evaluation.fault_suite import SENSORS_V1
 from wocar.threat import Threat
 from wocar.types import UserError
 
@@ -188,6 +189,7 @@ SUITES: dict[str, dict[str, Any]] = {
         },
     },
 }
+SUITES["sensors-v1"] = SENSORS_V1
 
 
 @dataclass(frozen=True)
@@ -259,7 +261,7 @@ def attack_plan(
     """The plan of attacks asked for by name, each with its usual settings."""
     if not names:
         raise UserError(f"no attack named; attacks: {', '.join(attack_names())}")
-    attacks = with_budget({resolve(name): [{}] for name in names}, budget_steps)
+    attacks = with_budget({resolve(name): [named_strength(name)] for name in names}, budget_steps)
     given = {key: value for key, value in numbers.items() if value is not None}
     return AuditPlan(attacks, threats, select_episodes=min(SELECT_EPISODES, given.get("episodes", EPISODES)), **given)
 
