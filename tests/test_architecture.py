@@ -61,7 +61,7 @@ MAY_IMPORT: dict[str, list[str]] = {
         "threat",
         "types",
     ],
-    "interop": ["agent", "networks", "types"],
+    "interop": ["agent", "files", "networks", "types"],
 }
 LOWER = list(MAY_IMPORT)
 MAY_IMPORT["methods"] = LOWER

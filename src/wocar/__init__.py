@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from wocar.agent import Agent
-    from wocar.api import audit, estimate, load, train
+    from wocar.api import audit, estimate, export, load, train
     from wocar.evaluation.attack_registry import register_attack
     from wocar.evaluation.attacked_observation import AttackedObservation
     from wocar.evaluation.audit_result import AuditResult
@@ -25,6 +25,7 @@ __all__ = [
     "__version__",
     "audit",
     "estimate",
+    "export",
     "load",
     "register_attack",
     "register_method",
@@ -40,6 +41,7 @@ _PLACES = {
     "UserError": "wocar.types",
     "audit": "wocar.api",
     "estimate": "wocar.api",
+    "export": "wocar.api",
     "load": "wocar.api",
     "register_attack": "wocar.evaluation.attack_registry",
     "register_method": "wocar.methods.registry",

@@ -15,7 +15,7 @@ from wocar.attacks.guided import Examples
 from wocar.attacks.learned import learned_attack
 from wocar.bounds import BoundMethod
 from wocar.bounds.ball import Norm
-from wocar.envs import env_spec
+from wocar.envs import declared_observations, env_spec
 from wocar.evaluation.attack_context import Trained
 from wocar.evaluation.attack_registry import kind_of
 from wocar.evaluation.audit import AuditObserver
@@ -27,6 +27,8 @@ from wocar.evaluation.estimate import estimate as run_estimate
 from wocar.evaluation.suites import BUDGET_STEPS, AuditPlan, attack_plan, suite_plan
 from wocar.evaluation.worst_case import Calibration, calibrate
 from wocar.files import read_json_lines, write_json
+from wocar.interop.export import Exported, ExportFormat, export_agent
+from wocar.interop.sb3_space_writer import Box
 from wocar.mechanisms.policy_config import WocarConfig
 from wocar.methods.attackers import attacker_config, attacker_settings
 from wocar.methods.presets import default_config, make_algorithm
@@ -51,6 +53,24 @@ def load(path: Path | str, env: str | None = None, normaliser: Path | str | None
     if Path(path).is_file():
         return interop.load(path, env, Path(normaliser) if normaliser else None)
     return load_run_agent(Path(path))
+
+
+def export(
+    agent: Agent | Path | str,
+    to: ExportFormat,
+    out: Path | str,
+    *,
+    env: str | None = None,
+    normaliser: Path | str | None = None,
+    overwrite: bool = False,
+) -> Exported:
+    """Write an agent for Stable-Baselines3 (a zip, with VecNormalize's statistics beside it) or as an ONNX file.
+
+    `env` and `normaliser` as for `load`. The result names the files, and says what their reader should know.
+    """
+    victim = load(agent, env, normaliser) if isinstance(agent, Path | str) else agent
+    declared = declared_observations(victim.spec) if to == "sb3" else None
+    return export_agent(victim, to, Path(out), Box(*declared) if declared else None, overwrite)
 
 
 def train(

@@ -50,6 +50,21 @@ def env_spec(id: str) -> EnvSpec:
     return env.spec
 
 
+def declared_observations(spec: EnvSpec) -> tuple[np.ndarray, np.ndarray, np.dtype] | None:
+    """Lower and upper ends and dtype of the observations that Gymnasium's environment declares; None where unknown."""
+    if ":" in spec.id:
+        return None
+    try:
+        env = make_gymnasium_env(spec.id)
+    except UserError:
+        return None
+    space = env.observation_space
+    env.close()
+    if not isinstance(space, gymnasium.spaces.Box) or space.shape != spec.obs_shape:
+        return None
+    return space.low, space.high, np.dtype(space.dtype)
+
+
 def _backend(id: str) -> str:
     """EnvPool, where installed, is for Atari, for what it does many times faster, and for what nobody else has."""
     if id in TASKS:

@@ -33,8 +33,10 @@ from wocar.networks import (
     GaussianPolicy,
     GreedyPolicy,
     RecurrentPolicy,
+    SquashedGaussianPolicy,
     SquashedPolicy,
     ValueCritic,
+    linear,
 )
 from wocar.types import ActionSpace, EnvSpec, UserError
 
@@ -149,16 +151,24 @@ def _parts(
     return (CategoricalPolicy(network) if log_std is None else GaussianPolicy(network, log_std)), critics
 
 
-def _squashed(family: str, weights: Weights, between: str, seen: Observations, actions: ActionSpace) -> SquashedPolicy:
-    """tanh(mu) scaled to the action range: SAC's mean action, TD3's action."""
+def _squashed(
+    family: str, weights: Weights, between: str, seen: Observations, actions: ActionSpace
+) -> SquashedPolicy | SquashedGaussianPolicy:
+    """tanh(mu) scaled to the action range: SAC's mean action, TD3's action. SAC's standard deviation is kept."""
     if actions.discrete or not np.all(np.isfinite(np.concatenate([actions.low, actions.high]))):
         raise ValueError("its squashed actions have no finite range")
     features = _features(weights, ["actor.features_extractor"], seen)
-    if family == "sac":
-        layers = [*features, *chain(weights, "actor.latent_pi", between), dense(weights, "actor.mu")]
-    else:
-        layers = [*features, *chain(weights, "actor.mu", between)[:-1]]
-    return SquashedPolicy(eqx.nn.Sequential(layers), jnp.asarray(actions.low), jnp.asarray(actions.high))
+    low, high = jnp.asarray(actions.low), jnp.asarray(actions.high)
+    if family == "td3":
+        return SquashedPolicy(eqx.nn.Sequential([*features, *chain(weights, "actor.mu", between)[:-1]]), low, high)
+    mean, spread = dense(weights, "actor.mu"), dense(weights, "actor.log_std")
+    if mean.weight.shape != spread.weight.shape:
+        raise ValueError("its actor's mean and standard deviation do not fit each other")
+    both = linear(
+        *(jnp.concatenate([a, b]) for a, b in zip(*[(la.weight, la.bias) for la in (mean, spread)], strict=True))
+    )
+    layers = [*features, *chain(weights, "actor.latent_pi", between), both]
+    return SquashedGaussianPolicy(eqx.nn.Sequential(layers), low, high)
 
 
 def _action_critics(

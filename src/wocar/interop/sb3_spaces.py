@@ -1,5 +1,6 @@
 """Stable-Baselines3's observation and action spaces, and VecNormalize's statistics."""
 
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,11 +43,17 @@ def read_actions(space: Any) -> ActionSpace:
 
 
 def find_statistics(path: Path) -> Path | None:
-    """VecNormalize's pickle where people keep it: beside the zip, or in the folder of its name."""
-    folder, name = path.parent, "vecnormalize.pkl"
-    places = [folder / f"{path.stem}_{name}", folder / path.stem / name, folder / name]
+    """VecNormalize's pickle where people keep it: beside the zip, or in the folder of its name.
+
+    CheckpointCallback writes `rl_model_N_steps.zip` and `rl_model_vecnormalize_N_steps.pkl`.
+    """
+    folder, names = path.parent, ("vecnormalize.pkl", "vec_normalize.pkl")
+    places = [folder / f"{path.stem}_{name}" for name in names]
+    if checkpoint := re.fullmatch(r"(.*)_(\d+)_steps", path.stem):
+        places.append(folder / f"{checkpoint[1]}_vecnormalize_{checkpoint[2]}_steps.pkl")
+    places += [place / name for place in (folder / path.stem, folder) for name in names]
     if len(list(folder.glob("*.zip"))) == 1:
-        places += sorted(folder.glob(f"*_{name}"))
+        places += [file for name in names for file in sorted(folder.glob(f"*_{name}"))]
     return next((file for file in places if file.is_file()), None)
 
 
