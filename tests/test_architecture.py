@@ -20,12 +20,14 @@ HOST_PATH = re.compile(rb"(?<![\w.\-/])/(?:work|root|home|Users)/")
 # room -> the other rooms it may import. A room is a module or a package directly under wocar.
 MAY_IMPORT: dict[str, list[str]] = {
     "types": [],
+    "activations": [],
     "plugins": [],
     "runtime": [],
+    "bounded": ["types"],
     "files": ["types"],
     "schedules": ["types"],
-    "networks": ["types"],
-    "bounds": ["types"],
+    "networks": ["activations", "types"],
+    "bounds": ["activations", "types"],
     "envs": ["plugins", "types"],
     "agent": ["files", "networks", "types"],
     "rollout": ["agent", "networks", "types"],
@@ -61,7 +63,7 @@ MAY_IMPORT: dict[str, list[str]] = {
         "threat",
         "types",
     ],
-    "interop": ["agent", "files", "networks", "types"],
+    "interop": ["agent", "bounded", "files", "networks", "types"],
 }
 LOWER = list(MAY_IMPORT)
 MAY_IMPORT["methods"] = LOWER

@@ -34,6 +34,7 @@ from wocar.types import ActionSpace, EnvSpec, UserError
 
 FORMAT, VERSION = "wocar-agent", 1
 FILES = {"agent.json", "agent.safetensors"}
+MAX_CRITICS = 64
 
 
 @dataclass
@@ -194,6 +195,8 @@ def _rebuild(data: dict[str, Any], arrays: dict[str, np.ndarray], folder: Path) 
     bounds = [None if actions[k] is None else np.array(actions[k], np.float32) for k in ("low", "high")]
     spec = EnvSpec(env["id"], tuple(env["obs_shape"]), ActionSpace(actions["size"], *bounds), env["max_steps"])
     policy = build_policy(data["policy"], actions["size"])
+    if len(data["critics"]) > MAX_CRITICS:
+        raise ValueError(f"more than {MAX_CRITICS} critics")
     critics = {name: build_critic(critic) for name, critic in data["critics"].items()}
     tree = fill_tree({"policy": policy, "critics": critics}, arrays, folder)
     own = {name.removeprefix("normaliser."): x for name, x in arrays.items() if name.startswith("normaliser.")}

@@ -43,20 +43,26 @@ from wocar.training.run_folder import load_config, load_run_agent, provenance
 from wocar.types import UserError
 
 CURVE_POINTS = 50
+AgentSource = Any
+"""A run or agent folder, a file or folder of another library, an `Agent`, or a model of Stable-Baselines3."""
 
 
-def load(path: Path | str, env: str | None = None, normaliser: Path | str | None = None) -> Agent:
-    """The agent in a run folder, an agent folder, a Stable-Baselines3 zip or a published .model file.
+def load(agent: AgentSource, env: str | None = None, normaliser: Path | str | None = None) -> Agent:
+    """The agent in a run folder, an agent folder, a Stable-Baselines3 zip, hub folder or model, or a .model file.
 
-    For files: `env` is the environment's id where they do not tell, `normaliser` a pickle of VecNormalize.
+    For what is another library's: `env` is the environment's id where it does not tell, `normaliser` a pickle of
+    VecNormalize.
     """
-    if Path(path).is_file():
-        return interop.load(path, env, Path(normaliser) if normaliser else None)
-    return load_run_agent(Path(path))
+    statistics = Path(normaliser) if normaliser else None
+    if not isinstance(agent, Path | str):
+        return interop.load_object(agent, env, statistics)
+    if interop.is_foreign(Path(agent)):
+        return interop.load(agent, env, statistics)
+    return load_run_agent(Path(agent))
 
 
 def export(
-    agent: Agent | Path | str,
+    agent: AgentSource,
     to: ExportFormat,
     out: Path | str,
     *,
@@ -68,7 +74,7 @@ def export(
 
     `env` and `normaliser` as for `load`. The result names the files, and says what their reader should know.
     """
-    victim = load(agent, env, normaliser) if isinstance(agent, Path | str) else agent
+    victim = load(agent, env, normaliser)
     declared = declared_observations(victim.spec) if to == "sb3" else None
     return export_agent(victim, to, Path(out), Box(*declared) if declared else None, overwrite)
 
@@ -141,7 +147,7 @@ def run_training(config: RunConfig) -> tuple[Agent, Calibration | None]:
 
 
 def audit(
-    agent: Agent | Path | str,
+    agent: AgentSource,
     suite: str | None = None,
     attacks: Sequence[str] | None = None,
     *,
@@ -168,7 +174,7 @@ def audit(
     docs/audit.md explains the result.
     """
     trained = training_return(Path(agent)) if isinstance(agent, Path | str) else None
-    victim = load(agent, env, normaliser) if isinstance(agent, Path | str) else agent
+    victim = load(agent, env, normaliser)
     start = threat or default_threat(victim, _attacked(attacks))
     threats = asked_threats(start, eps, norm=norm, units=units, radii=radii)
     numbers: dict[str, Any] = {"episodes": episodes, "seed": seed, "env": env, "max_steps": max_steps}
@@ -189,7 +195,7 @@ def audit(
 
 
 def estimate(
-    agent: Agent | Path | str,
+    agent: AgentSource,
     *,
     threat: Threat | None = None,
     eps: float | Sequence[float] | None = None,
@@ -210,7 +216,7 @@ def estimate(
 
     The threat is by default that of the agent's training; `eps`, `norm`, `units` and `radii` change it.
     """
-    policy = load(agent, env, normaliser) if isinstance(agent, Path | str) else agent
+    policy = load(agent, env, normaliser)
     threats = asked_threats(threat or default_threat(policy), eps, norm=norm, units=units, radii=radii)
     found = run_estimate(policy, threats, steps, sweeps, explorations, seed, episodes, bounds, on_radius)
     where: Any = {"agent": str(agent)} if isinstance(agent, Path | str) else {}

@@ -52,7 +52,10 @@ limits = st.sampled_from([(-np.inf, np.inf), (0.0, 1.0), (-np.inf, 0.9)])
 factors = st.lists(st.sampled_from([0.0, 0.3, 1.0, 4.0]), min_size=4, max_size=4)
 
 
-@pytest.mark.parametrize(("activation", "norm"), [("tanh", "linf"), ("relu", "l2")])
+@pytest.mark.parametrize(
+    ("activation", "norm"),
+    [("tanh", "linf"), ("relu", "l2"), ("elu", "l2"), ("leaky-relu", "linf"), ("silu", "linf"), ("gelu", "l2")],
+)
 @settings(max_examples=25)
 @given(seed=seeds, scale=scales, eps=radii, limits=limits)
 def test_dense(build_dense, activation, norm, seed: int, scale: float, eps: float, limits: tuple) -> None:

@@ -91,6 +91,12 @@ def agents() -> dict[str, Agent]:
         "dqn-cnn": Agent(EnvSpec(*image, DISCRETE), PixelNormaliser(), GreedyPolicy(varied_cnn(KEYS[0]))),
         "sac": Agent(EnvSpec(*vector, CONTINUOUS), plain, SquashedGaussianPolicy(body, low, high), critics),
         "td3": Agent(EnvSpec(*vector, CONTINUOUS), normaliser(rng), SquashedPolicy(other, low, high), critics),
+        **{
+            f"ppo-{name}": Agent(
+                EnvSpec(*vector, DISCRETE), plain, CategoricalPolicy(mlp([5, 8, 3], KEYS[0], 2.0, activation=name))
+            )
+            for name in ("elu", "leaky-relu", "silu", "gelu")
+        },
         "td3-nocritics": Agent(EnvSpec(*vector, CONTINUOUS), plain, SquashedPolicy(other, low, high)),
     }
 

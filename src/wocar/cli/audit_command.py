@@ -7,12 +7,13 @@ from typing import Annotated
 import tyro
 from rich.console import Console
 
-from wocar.api import audit
+from wocar.api import audit, load
 from wocar.bounds.ball import Norm
 from wocar.cli.audit_display import AuditDisplay, table
 from wocar.cli.options import parse, radii, say, words
 from wocar.evaluation.audit_result import AuditResult, markdown, points_of, rows_of
 from wocar.files import write_atomic, write_json
+from wocar.interop import findings, is_foreign
 from wocar.threat import Units
 from wocar.types import UserError
 
@@ -67,6 +68,9 @@ def main(argv: list[str]) -> int:
     for file in (options.json, options.markdown):
         if file and not file.parent.is_dir():
             raise UserError(f"cannot write {file}: its folder does not exist")
+    if is_foreign(options.agent):
+        for line in findings(load(options.agent, options.env, options.normaliser)):
+            say(line)
     with AuditDisplay(options.agent.name) as display:
         result = audit(
             options.agent,

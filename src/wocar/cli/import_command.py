@@ -9,7 +9,7 @@ import tyro
 from wocar.agent import FILES
 from wocar.cli.options import parse, say
 from wocar.files import atomic_directory
-from wocar.interop import LoadedFile, load_all
+from wocar.interop import LoadedFile, findings, load_all
 from wocar.types import UserError
 
 ADVERSARY = "adversary"
@@ -18,7 +18,7 @@ ADVERSARY = "adversary"
 @dataclass(frozen=True)
 class ImportOptions:
     file: Annotated[Path, tyro.conf.Positional]
-    """A Stable-Baselines3 zip, or a published .model file. Nothing in it is executed."""
+    """A Stable-Baselines3 zip or hub folder, or a published .model file. Nothing in it is executed."""
     out: Path
     """Folder for the agent; an adversary that comes with it goes into its subfolder `adversary`."""
     env: str | None = None
@@ -37,10 +37,8 @@ def main(argv: list[str]) -> int:
     _write(found, out)
     agent = found.victim
     say(f"{agent.meta['method']} on {agent.spec.id} in {out}")
-    if agent.meta.get("library") and "normaliser" not in agent.meta:
-        say("no VecNormalize statistics given or found: observations enter the policy as they are")
-    if "normaliser" in agent.meta:
-        say(f"observations are normalised by {agent.meta['normaliser']}")
+    for line in findings(agent):
+        say(line)
     if found.adversary is not None:
         say(f"the adversary trained against it in {out / ADVERSARY}")
     return 0

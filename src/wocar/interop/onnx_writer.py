@@ -119,4 +119,10 @@ class _Graph:
             raise UserError(f"its layer {type(layer).__name__} has no counterpart in ONNX here")
         if names[0] == "flatten":
             return self.add("Flatten", [x], axis=1)
+        if names[0] == "silu":
+            return self.add("Mul", [x, self.add("Sigmoid", [x])])
+        if names[0] == "gelu":  # an operator of its own only in later versions
+            half, root = self.constant(np.float32(0.5)), self.constant(np.float32(0.5**0.5))
+            share = self.add("Add", [self.add("Mul", [self.add("Erf", [self.add("Mul", [x, root])]), half]), half])
+            return self.add("Mul", [x, share])
         return self.add(ONNX_ACTIVATIONS[names[0]], [x])

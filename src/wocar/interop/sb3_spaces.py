@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wocar.interop.restricted import one_line_refusal, read_pickle
-from wocar.interop.torch_files import read_file
 from wocar.interop.values import array, attributes, dtype, field, has, kind, number
 from wocar.networks import Normaliser, PixelNormaliser, ScaledNormaliser
 from wocar.types import ActionSpace
@@ -17,6 +16,14 @@ class Observations(NamedTuple):
     shape: tuple[int, ...]
     normaliser: Normaliser
     """What the policy itself does to an observation: images are divided by 255."""
+
+
+class Statistics(NamedTuple):
+    """A pickle of VecNormalize, where it is from, and its name."""
+
+    data: bytes
+    source: str
+    name: str
 
 
 def read_observations(space: Any, normalise_images: bool) -> Observations:
@@ -57,14 +64,14 @@ def find_statistics(path: Path) -> Path | None:
     return next((file for file in places if file.is_file()), None)
 
 
-def read_statistics(path: Path, seen: Observations) -> tuple[Normaliser, dict[str, Any]]:
+def read_statistics(statistics: Statistics, seen: Observations) -> tuple[Normaliser, dict[str, Any]]:
     """z = clip((o - mean) / sqrt(var + epsilon), -clip_obs, clip_obs), and the standard deviation of the return."""
-    tree = read_pickle(read_file(path), str(path))
-    with one_line_refusal(str(path)):
+    tree = read_pickle(statistics.data, statistics.source)
+    with one_line_refusal(statistics.source):
         if kind(tree) != "VecNormalize":
             raise ValueError(f"it holds a {kind(tree)}, not a VecNormalize")
         epsilon = number(field(tree, "epsilon"))
-        notes: dict[str, Any] = {"normaliser": path.name}
+        notes: dict[str, Any] = {"normaliser": statistics.name}
         if has(tree, "ret_rms") and has(field(tree, "ret_rms"), "var"):
             notes["reward_std"] = float(np.sqrt(number(field(tree, "ret_rms", "var")) + epsilon))
         if attributes(tree).get("norm_obs") is False:

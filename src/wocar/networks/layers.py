@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from wocar.activations import elu, gelu, leaky_relu, silu
 from wocar.networks.convolution import PatchConv2d
 from wocar.types import Array
 
@@ -15,10 +16,16 @@ ACTIVATIONS: dict[str, Callable] = {
     "tanh": jnp.tanh,
     "relu": jax.nn.relu,
     "sigmoid": jax.nn.sigmoid,
+    "elu": elu,
+    "leaky-relu": leaky_relu,
+    "silu": silu,
+    "gelu": gelu,
     "flatten": jnp.ravel,
 }
 
 
+MAX_LAYERS = 256
+"""Of a network in a file."""
 SMALL_CNN: dict[str, Any] = {"channels": (16, 32), "kernels": (8, 4), "strides": (4, 2), "dense": 256}
 """For `cnn`: the network of the first DQN paper."""
 
@@ -130,6 +137,8 @@ def describe_layers(network: eqx.nn.Sequential) -> list[dict]:
 
 def build_layers(description: list[dict]) -> eqx.nn.Sequential:
     """A network of the described architecture, to be filled from a file: shapes in place of weights."""
+    if len(description) > MAX_LAYERS:
+        raise ValueError(f"a network of more than {MAX_LAYERS} layers")
     return eqx.nn.Sequential([_build(d) for d in description])
 
 
