@@ -7,15 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from wocar import interop
 from wocar.agent import Agent
 from wocar.attacks.guided import Examples
 from wocar.attacks.learned import learned_attack
 from wocar.bounds import BoundMethod
 from wocar.bounds.ball import Norm
-from wocar.envs import env_spec
+from wocar.envs import allow_import, env_spec
 from wocar.evaluation.attack_context import Trained
 from wocar.evaluation.attack_registry import kind_of
 from wocar.evaluation.audit import AuditObserver
@@ -26,7 +24,7 @@ from wocar.evaluation.estimate import EstimateResult
 from wocar.evaluation.estimate import estimate as run_estimate
 from wocar.evaluation.suites import BUDGET_STEPS, AuditPlan, attack_plan, suite_plan
 from wocar.evaluation.worst_case import Calibration, calibrate
-from wocar.files import read_json_lines, write_json
+from wocar.files import write_json
 from wocar.mechanisms.policy_config import WocarConfig
 from wocar.methods.attackers import attacker_config, attacker_settings
 from wocar.methods.presets import default_config, make_algorithm
@@ -37,20 +35,34 @@ from wocar.threat import Attacked, Threat, Units, meta_threat
 from wocar.training import loop as training_loop
 from wocar.training.adversary import train_adversary, train_attacker
 from wocar.training.run_config import RunConfig, with_settings
-from wocar.training.run_folder import load_config, load_run_agent, provenance
-from wocar.types import UserError
-
-CURVE_POINTS = 50
+from wocar.training.run_folder import load_config, load_run_agent, provenance, returns_of_run, training_return
+from wocar.types import UserError, require_compatible
 
 
 def load(path: Path | str, env: str | None = None, normaliser: Path | str | None = None) -> Agent:
     """The agent in a run folder, an agent folder, a Stable-Baselines3 zip or a published .model file.
 
-    For files: `env` is the environment's id where they do not tell, `normaliser` a pickle of VecNormalize.
+    For files: `env` is the environment's id where they do not tell, `normaliser` a pickle of VecNormalize. A folder
+    holds its normaliser; `env` is then another environment for the same agent.
     """
+    if not Path(path).exists():
+        raise UserError(f"there is no {path}")
     if Path(path).is_file():
+        allow_import(env)
         return interop.load(path, env, Path(normaliser) if normaliser else None)
-    return load_run_agent(Path(path))
+    if normaliser is not None:
+        raise UserError(f"--normaliser is for a Stable-Baselines3 zip; the agent in {path} holds its own")
+    return in_environment(load_run_agent(Path(path)), env)
+
+
+def in_environment(agent: Agent, env: str | None) -> Agent:
+    """The agent in another environment that shows and takes the same arrays; None: in its own."""
+    allow_import(env)
+    if env is None or env == agent.spec.id:
+        return agent
+    spec = env_spec(env)
+    require_compatible(agent.spec, spec)
+    return dataclasses.replace(agent, spec=agent.spec._replace(id=env, max_steps=spec.max_steps))
 
 
 def train(
@@ -85,6 +97,7 @@ def training_config(
 ) -> RunConfig:
     """The preset of a task or of a victim, in a folder; to resume, the configuration that the folder holds."""
     entry = find_method(method)
+    allow_import(env)
     task = Path(victim or "").name if entry.attack else env.replace("/", "-")
     folder = Path(out or f"runs/{method}-{task}-seed{seed}")
     if resume and (folder / "run.json").exists():
@@ -147,8 +160,10 @@ def audit(
     twice.
     docs/audit.md explains the result.
     """
-    trained = training_return(Path(agent)) if isinstance(agent, Path | str) else None
-    victim = load(agent, env, normaliser) if isinstance(agent, Path | str) else agent
+    allow_import(env)
+    path = Path(agent) if isinstance(agent, Path | str) else None
+    victim = _agent(agent, env if path and path.is_file() else None, normaliser)  # others move in the plan
+    trained = training_return(path) if path else None
     start = threat or default_threat(victim, _attacked(attacks))
     threats = asked_threats(start, eps, norm=norm, units=units, radii=radii)
     numbers: dict[str, Any] = {"episodes": episodes, "seed": seed, "env": env, "max_steps": max_steps}
@@ -164,7 +179,7 @@ def audit(
     ready = {digests[name]: learned_attack(adversary, victim.spec) for name, adversary in given.items()}
     with tempfile.TemporaryDirectory() as temporary:
         folder = AuditFolder(Path(temporary if out is None else out))
-        source = str(agent) if isinstance(agent, Path | str) else None
+        source = str(path) if path else None
         return run_audit(victim, plan, folder, train_for_audit, ready, watch, trained, source, provenance())
 
 
@@ -190,12 +205,21 @@ def estimate(
 
     The threat is by default that of the agent's training; `eps`, `norm`, `units` and `radii` change it.
     """
-    policy = load(agent, env, normaliser) if isinstance(agent, Path | str) else agent
+    policy = _agent(agent, env, normaliser)
     threats = asked_threats(threat or default_threat(policy), eps, norm=norm, units=units, radii=radii)
     found = run_estimate(policy, threats, steps, sweeps, explorations, seed, episodes, bounds, on_radius)
     where: Any = {"agent": str(agent)} if isinstance(agent, Path | str) else {}
     made: Any = provenance()
     return {**where, **found, **made}
+
+
+def _agent(agent: Agent | Path | str, env: str | None, normaliser: Path | str | None) -> Agent:
+    """The agent itself, or the one at a path; in another environment where one is named."""
+    if isinstance(agent, Path | str):
+        return load(agent, env, normaliser)
+    if normaliser is not None:
+        raise UserError("normaliser= is for a Stable-Baselines3 zip; an Agent holds its own")
+    return in_environment(agent, env)
 
 
 def default_threat(agent: Agent, on: Attacked = "observation") -> Threat:
@@ -239,23 +263,6 @@ def train_for_audit(
     steps = rest.pop("steps", BUDGET_STEPS)
     attack = train_attacker(kind, victim, threat, out, steps, seed, rest, lessons=lessons)
     return Trained(attack, [round(-value, 2) for value in returns_of_run(out)])
-
-
-def training_return(path: Path) -> float | None:
-    """Mean return of the last tenth of a run folder's training; None where there was none, or one under attack."""
-    if (path / "run.json").is_file() and load_config(path).adversary is not None:
-        return None
-    curve = returns_of_run(path)
-    return float(np.mean(curve[-max(1, len(curve) // 10) :])) if curve else None
-
-
-def returns_of_run(path: Path) -> list[float]:
-    """Returns along a run's training, a few dozen means of neighbours."""
-    rows = read_json_lines(path / "metrics.jsonl")
-    returns = [row["return"] for row in rows if row.get("return") is not None]
-    if not returns:
-        return []
-    return [float(part.mean()) for part in np.array_split(returns, min(CURVE_POINTS, len(returns)))]
 
 
 def _usual_settings(victim: Agent, plan: AuditPlan, budget_steps: int | None) -> dict[str, list[dict[str, Any]]]:

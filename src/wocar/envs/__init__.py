@@ -1,5 +1,5 @@
 """The only room that knows MuJoCo, Gymnasium, ALE and EnvPool."""
 
-from wocar.envs.make import env_seeds, env_spec, make_env, make_gymnasium_env
+from wocar.envs.make import allow_import, env_seeds, env_spec, make_env, make_gymnasium_env
 
-__all__ = ["env_seeds", "env_spec", "make_env", "make_gymnasium_env"]
+__all__ = ["allow_import", "env_seeds", "env_spec", "make_env", "make_gymnasium_env"]

@@ -21,6 +21,7 @@ from wocar.files import (
     one_line_errors,
     read_arrays,
     read_json,
+    read_json_lines,
     tree_arrays,
     write_arrays,
     write_atomic,
@@ -31,6 +32,7 @@ from wocar.training.source_commit import source_commit
 from wocar.types import UserError
 
 PACKAGES = ("jax", "equinox", "optax", "numpy", "envpool", "gymnasium", "mujoco")
+CURVE_POINTS = 50
 
 
 class RunFolder:
@@ -156,6 +158,23 @@ def load_run_agent(path: Path) -> Agent:
     if checkpoints:
         return load_agent(checkpoints[-1])
     raise UserError(f"no agent in {path}: it holds neither a finished run, nor a checkpoint, nor an agent.json")
+
+
+def training_return(path: Path) -> float | None:
+    """Mean return of the last tenth of a run folder's training; None where there was none, or one under attack."""
+    if (path / "run.json").is_file() and load_config(path).adversary is not None:
+        return None
+    curve = returns_of_run(path)
+    return float(np.mean(curve[-max(1, len(curve) // 10) :])) if curve else None
+
+
+def returns_of_run(path: Path) -> list[float]:
+    """Returns along a run's training, a few dozen means of neighbours."""
+    rows = read_json_lines(path / "metrics.jsonl")
+    returns = [row["return"] for row in rows if row.get("return") is not None]
+    if not returns:
+        return []
+    return [float(part.mean()) for part in np.array_split(returns, min(CURVE_POINTS, len(returns)))]
 
 
 def provenance() -> dict[str, Any]:
