@@ -35,7 +35,14 @@ from wocar.threat import Attacked, Threat, Units, meta_threat
 from wocar.training import loop as training_loop
 from wocar.training.adversary import train_adversary, train_attacker
 from wocar.training.run_config import RunConfig, with_settings
-from wocar.training.run_folder import load_config, load_run_agent, provenance, returns_of_run, training_return
+from wocar.training.run_folder import (
+    RunFolder,
+    load_config,
+    load_run_agent,
+    provenance,
+    returns_of_run,
+    training_return,
+)
 from wocar.types import UserError, require_compatible
 
 
@@ -151,13 +158,14 @@ def audit(
     max_steps: int | None = None,
     budget_steps: int | None = None,
     out: Path | str | None = None,
+    fresh: bool = False,
     watch: AuditObserver | None = None,
 ) -> AuditResult:
     """Returns of an agent without attack and under a suite's attacks (default fast-v2), or under attacks by name.
 
     `attackers` are folders of trained ones. The threat is by default that of the agent's training; `eps`, `norm`,
     `units` and `radii` change it, several `eps` give a curve. With `out`, finished parts are kept there and not run
-    twice.
+    twice, unless `fresh`.
     docs/audit.md explains the result.
     """
     allow_import(env)
@@ -178,7 +186,7 @@ def audit(
     plan = dataclasses.replace(plan, attacks=plan.attacks | extra)
     ready = {digests[name]: learned_attack(adversary, victim.spec) for name, adversary in given.items()}
     with tempfile.TemporaryDirectory() as temporary:
-        folder = AuditFolder(Path(temporary if out is None else out))
+        folder = AuditFolder(Path(temporary if out is None else out), fresh)
         source = str(path) if path else None
         return run_audit(victim, plan, folder, train_for_audit, ready, watch, trained, source, provenance())
 
@@ -259,6 +267,7 @@ def train_for_audit(
     lessons: Examples | None = None,
 ) -> Trained:
     """A learned attacker from its folder, or trained there as far as it is not yet."""
+    RunFolder(out).discard_foreign()
     rest = dict(settings)
     steps = rest.pop("steps", BUDGET_STEPS)
     attack = train_attacker(kind, victim, threat, out, steps, seed, rest, lessons=lessons)

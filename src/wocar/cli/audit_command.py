@@ -55,6 +55,8 @@ class AuditOptions:
     out: Path | None = None
     """Folder that keeps finished parts and trained attackers, so that a killed audit continues; by default in the run
     folder, or beside the JSON."""
+    fresh: bool = False
+    """Run everything anew; do not use parts that the folder holds from before."""
     fail_below: float | None = None
     """Exit code 1 if the worst mean return is below this."""
 
@@ -84,6 +86,7 @@ def main(argv: list[str]) -> int:
             max_steps=options.max_steps,
             budget_steps=options.budget_steps,
             out=options.out or _default_folder(options),
+            fresh=options.fresh,
             watch=display,
         )
     _show(result)

@@ -60,6 +60,12 @@ class AuditDisplay(AuditObserver):
         if not self._live:
             say(f"{attack} at eps {row['eps']:g}: {row['mean']:.1f} ± {row['std']:.1f}; {self.progress}")
 
+    def parts(self, run: int, reused: int, refused: int) -> None:
+        if reused:
+            say(f"{reused} of {run + reused} parts were kept from an earlier audit; --fresh runs them again")
+        if refused:
+            say(f"{refused} parts were run again: those kept were not written by your wocar, or were edited")
+
     @property
     def progress(self) -> str:
         """Episodes done, their rate, and the time that the others take at that rate; trainings come on top."""

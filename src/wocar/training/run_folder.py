@@ -5,6 +5,7 @@ import json
 import os
 import platform
 import shlex
+import shutil
 import sys
 from collections.abc import Collection
 from importlib.metadata import PackageNotFoundError, version
@@ -27,6 +28,7 @@ from wocar.files import (
     write_atomic,
     write_json,
 )
+from wocar.local_key import signature, signed
 from wocar.training.run_config import RunConfig, from_json, to_json
 from wocar.training.source_commit import source_commit
 from wocar.types import UserError
@@ -41,11 +43,12 @@ class RunFolder:
         self.metrics_file = path / "metrics.jsonl"
         self._lock: IO[str] | None = None
         self._keep = False
+        self._config: dict[str, Any] = {}
 
     def open(self, config: RunConfig) -> None:
         """Lock the folder for this run: a new folder, or on --resume the one that holds the run."""
         self._refuse_taken(config)
-        self._keep = config.keep_checkpoints
+        self._keep, self._config = config.keep_checkpoints, _signed_config(config)
         with one_line_errors("write", self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock = open(self.path / ".lock", "w")  # noqa: SIM115  held until the process ends
@@ -84,7 +87,9 @@ class RunFolder:
         with atomic_directory(self.path / "checkpoints" / f"{iteration:07d}") as folder:
             agent.write(folder)
             digest = write_arrays(folder / "learner.safetensors", tree_arrays(state))
-            write_json(folder / "learner.json", {"iteration": iteration, "sha256": digest, **data})
+            facts = {"iteration": iteration, "sha256": digest, **data}
+            mark = signature(self._config, facts, read_json(folder / "agent.json"))
+            write_json(folder / "learner.json", {**facts, "signature": mark})
         for old in [] if self._keep else self.checkpoints()[:-2]:
             with one_line_errors("remove", old):
                 for file in old.iterdir():
@@ -108,6 +113,23 @@ class RunFolder:
         state = fill_tree(template, read_arrays(found[-1] / "learner.safetensors", data["sha256"]), found[-1])
         return data["iteration"], load_agent(found[-1]), state, data
 
+    def discard_foreign(self) -> None:
+        """Remove the run if its newest checkpoint does not have the signature of this user's key.
+
+        For attackers of an audit: one that somebody else put there would find nothing.
+        """
+        if self.checkpoints() and not self._is_ours(self.checkpoints()[-1]):
+            with one_line_errors("remove", self.path):
+                shutil.rmtree(self.path)
+
+    def _is_ours(self, checkpoint: Path) -> bool:
+        try:
+            facts, agent = read_json(checkpoint / "learner.json"), read_json(checkpoint / "agent.json")
+            config = _signed_config(load_config(self.path))
+        except UserError:
+            return False
+        return isinstance(facts, dict) and signed(facts.pop("signature", None), config, facts, agent)
+
     def cut_metrics(self, iteration: int) -> None:
         """Drop metrics of iterations after a checkpoint: they will be computed again."""
         if not self.metrics_file.exists():
@@ -126,6 +148,11 @@ class RunFolder:
     def log(self, row: dict[str, Any]) -> None:
         with one_line_errors("write", self.metrics_file), open(self.metrics_file, "a") as file:
             file.write(json.dumps({k: None if not np.isfinite(v) else v for k, v in row.items()}) + "\n")
+
+
+def _signed_config(config: RunConfig) -> dict[str, Any]:
+    """The settings that a checkpoint's signature covers: all but the place."""
+    return {name: value for name, value in to_json(config).items() if name != "out"}
 
 
 def _ours(name: str) -> bool:
