@@ -190,6 +190,8 @@ def load_agent(directory: Path | str) -> Agent:
 
 
 def _rebuild(data: dict[str, Any], arrays: dict[str, np.ndarray], folder: Path) -> Agent:
+    if bad := [name for name, array in arrays.items() if not np.isfinite(array).all()]:
+        raise UserError(f"{folder} holds numbers that are not finite ({min(bad)}): training diverged, or it is damaged")
     env, actions = data["env"], data["env"]["actions"]
     bounds = [None if actions[k] is None else np.array(actions[k], np.float32) for k in ("low", "high")]
     spec = EnvSpec(env["id"], tuple(env["obs_shape"]), ActionSpace(actions["size"], *bounds), env["max_steps"])

@@ -1,5 +1,6 @@
 """The only room that knows MuJoCo, Gymnasium, ALE and EnvPool."""
 
+from wocar.envs.checked import ActionFault, EnvironmentFault
 from wocar.envs.make import allow_import, env_seeds, env_spec, make_env, make_gymnasium_env
 
-__all__ = ["allow_import", "env_seeds", "env_spec", "make_env", "make_gymnasium_env"]
+__all__ = ["ActionFault", "EnvironmentFault", "allow_import", "env_seeds", "env_spec", "make_env", "make_gymnasium_env"]

@@ -8,6 +8,7 @@ import gymnasium
 import numpy as np
 
 from wocar.envs import atari, go_home, go_home_grid  # noqa: F401  registers the ids
+from wocar.envs.checked import CheckedVector
 from wocar.envs.mujoco.tasks import TASKS
 from wocar.envs.vector import GymnasiumVector, describe
 from wocar.plugins import load_plugins
@@ -56,6 +57,10 @@ def make_env(
 
     `training`: in Atari games a lost life ends an episode, and rewards are reduced to their sign.
     """
+    return CheckedVector(_make(id, n, seed, stream, threads, backend, training))
+
+
+def _make(id: str, n: int, seed: int, stream: int, threads: int, backend: str, training: bool) -> VectorEnv:
     seeds = env_seeds(seed, n, stream)
     backend = _backend(id) if backend == "auto" else backend
     if backend == "envpool":
@@ -104,6 +109,10 @@ def make_gymnasium_env(id: str, **kwargs: Any) -> gymnasium.Env:
         raise UserError(f"environment {id!r} needs a package that is not installed: {advice}") from error
     except gymnasium.error.Error as error:
         raise UserError(f"unknown environment {id!r}: {_line(error)}") from error
+    except UserError:
+        raise
+    except Exception as error:
+        raise UserError(f"environment {id!r} cannot be made: {type(error).__name__}: {_line(error)}") from error
 
 
 def _make_gymnasium(id: str, seeds: list[int], training: bool = False) -> VectorEnv:

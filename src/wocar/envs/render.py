@@ -9,6 +9,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from wocar.envs.checked import CheckedVector
 from wocar.envs.make import env_spec, make_env, make_gymnasium_env, registered_name
 from wocar.envs.mujoco.tasks import TASKS
 from wocar.envs.vector import GymnasiumVector, describe
@@ -58,7 +59,7 @@ def make_rendered(id: str, seed: int) -> RenderedEnv:
     spec = describe(
         id, drawn.observation_space, drawn.action_space, drawn.spec.max_episode_steps if drawn.spec else None
     )
-    env = GymnasiumVector(spec, lambda: drawn, [seed], raw=id in TASKS)
+    env = CheckedVector(GymnasiumVector(spec, lambda: drawn, [seed], raw=id in TASKS))
     return RenderedEnv(env, drawn, fps=int(drawn.metadata.get("render_fps", 25)))
 
 

@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from wocar.agent import Agent
-from wocar.envs import make_env
+from wocar.envs import ActionFault, EnvironmentFault, make_env
 from wocar.training.adversary_config import attack_meta
 from wocar.training.alternating import Alternating
 from wocar.training.directed_env import Directed
@@ -29,6 +29,8 @@ from wocar.types import EnvSpec, UserError, VectorEnv
 
 HUGE = 1e20
 """Weights and losses beyond this count as infinite: their products overflow."""
+STATISTICS = {"normaliser", "reward_scale"}
+"""Parts of a trainer that are not learned by gradients."""
 
 
 def make_envs(config: RunConfig, segment: int) -> VectorEnv:
@@ -85,7 +87,12 @@ class _Run:
         total = config.iterations * config.batch_steps
         with TrainingProgress(label, total, self.iteration * config.batch_steps) as progress:
             while self.iteration < config.iterations:
-                self._segment(curves, progress)
+                try:
+                    self._segment(curves, progress)
+                except ActionFault as fault:
+                    raise UserError(self._diverged("actions")) from fault
+                except EnvironmentFault as fault:
+                    raise UserError(f"{fault}; {self._kept()}") from fault
                 self._checkpoint()
                 curves.flush()
         agent = self.agent()
@@ -129,12 +136,21 @@ class _Run:
     def _check(self, **numbers: Any) -> None:
         """A UserError where a number is not finite or too large."""
         leaves = {name: jax.tree.leaves(eqx.filter(tree, eqx.is_inexact_array)) for name, tree in numbers.items()}
-        bad = [name for name, arrays in leaves.items() if not all(np.all(np.abs(x) < HUGE) for x in arrays)]
+        limits = {name: np.inf if name in STATISTICS else HUGE for name in leaves}
+        bad = [name for name, arrays in leaves.items() if not all(np.all(np.abs(x) < limits[name]) for x in arrays)]
         if bad:
-            raise UserError(
-                f"training diverged at iteration {self.iteration} ({', '.join(bad)} not finite); checkpoints in "
-                f"{self.folder.path} are from before; try a lower learning rate"
-            )
+            raise UserError(self._diverged(*bad))
+
+    def _diverged(self, *bad: str) -> str:
+        large = set(bad) <= STATISTICS
+        advice = "observations or rewards are too large: scale them" if large else "try a lower learning rate"
+        what = f"training diverged at iteration {self.iteration} ({', '.join(bad)} not finite)"
+        return f"{what}; {self._kept()}; {advice}"
+
+    def _kept(self) -> str:
+        """Where the training can be continued."""
+        found = self.folder.checkpoints()
+        return f"the checkpoint {found[-1]} is from before and kept" if found else "no checkpoint was written yet"
 
     def _log(
         self,
