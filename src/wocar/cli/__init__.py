@@ -41,6 +41,11 @@ def main(argv: list[str] | None = None) -> None:
     except UserError as error:
         print(f"wocar: {error}", file=sys.stderr)
         sys.exit(2)
+    except BrokenPipeError:  # the reader of the output has gone
+        from wocar.cli.options import drop_output
+
+        drop_output()
+        sys.exit(141)
     except KeyboardInterrupt:
         print("wocar: stopped", file=sys.stderr)
         sys.exit(130)

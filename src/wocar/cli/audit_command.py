@@ -1,16 +1,16 @@
 """wocar audit AGENT [--suite NAME | --attacks a,b] [--eps X,Y] [--json FILE] [--fail-below X]"""
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import tyro
-from rich.console import Console
 
 from wocar.api import audit
 from wocar.bounds.ball import Norm
 from wocar.cli.audit_display import AuditDisplay, table
-from wocar.cli.options import parse, radii, say, words
+from wocar.cli.options import check_folder, parse, radii, say, show, words
 from wocar.evaluation.audit_result import AuditResult, markdown, points_of, rows_of
 from wocar.files import write_atomic, write_json
 from wocar.threat import Units
@@ -66,9 +66,9 @@ def main(argv: list[str]) -> int:
     options: AuditOptions = parse(AuditOptions, argv, "audit", about)
     if options.suite and options.attacks:
         raise UserError("--suite and --attacks exclude each other")
-    for file in (options.json, options.markdown):
-        if file and not file.parent.is_dir():
-            raise UserError(f"cannot write {file}: its folder does not exist")
+    check_folder(options.json, options.markdown)
+    if options.fail_below is not None and math.isnan(options.fail_below):
+        raise UserError("--fail-below must be a number, not nan")
     with AuditDisplay(options.agent.name) as display:
         result = audit(
             options.agent,
@@ -89,11 +89,11 @@ def main(argv: list[str]) -> int:
             fresh=options.fresh,
             watch=display,
         )
-    _show(result)
     if options.json:
         write_json(options.json, result)
     if options.markdown:
         write_atomic(options.markdown, markdown(result).encode())
+    _show(result)
     return _verdict(result, options.fail_below)
 
 
@@ -111,7 +111,7 @@ def _show(result: AuditResult) -> None:
     suite = result["suite"]
     name = f", {suite['name']}{' (modified)' if suite['changes'] else ''}" if suite else ""
     method = result["meta"].get("method", "agent")
-    Console().print(table(f"{method} on {result['env']}{name}", rows, worst))
+    show(table(f"{method} on {result['env']}{name}", rows, worst))
     for attack, reason in result["skipped"].items():
         say(f"skipped {attack}: {reason}")
     for flag in result["flags"]:
