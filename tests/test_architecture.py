@@ -23,12 +23,15 @@ MAY_IMPORT: dict[str, list[str]] = {
     "plugins": [],
     "runtime": [],
     "local_key": [],
+    "text": [],
     "files": ["types"],
+    "schema": ["types"],
+    "metrics_file": ["files", "schema"],
     "schedules": ["types"],
     "networks": ["types"],
     "bounds": ["types"],
     "envs": ["plugins", "types"],
-    "agent": ["files", "networks", "types"],
+    "agent": ["files", "networks", "schema", "types"],
     "rollout": ["agent", "networks", "types"],
     "threat": ["bounds", "networks", "types"],
     "config_base": ["threat", "types"],
@@ -43,10 +46,12 @@ MAY_IMPORT: dict[str, list[str]] = {
         "files",
         "local_key",
         "mechanisms",
+        "metrics_file",
         "networks",
         "plugins",
         "rollout",
         "schedules",
+        "schema",
         "threat",
         "types",
     ],
@@ -61,6 +66,7 @@ MAY_IMPORT: dict[str, list[str]] = {
         "networks",
         "plugins",
         "rollout",
+        "text",
         "threat",
         "types",
     ],
@@ -68,7 +74,7 @@ MAY_IMPORT: dict[str, list[str]] = {
 }
 LOWER = list(MAY_IMPORT)
 MAY_IMPORT["methods"] = LOWER
-MAY_IMPORT["report"] = ["agent", "evaluation", "files", "methods", "types"]
+MAY_IMPORT["report"] = ["agent", "evaluation", "files", "metrics_file", "methods", "schema", "text", "types"]
 MAY_IMPORT["api"] = [*LOWER, "methods"]
 MAY_IMPORT["reproduce"] = [*LOWER, "methods", "report"]
 MAY_IMPORT["__init__"] = [*LOWER, "methods", "api"]  # by name, when first used; everyone may read `wocar.__version__`

@@ -31,7 +31,7 @@ from wocar.methods.presets import default_config, make_algorithm
 from wocar.methods.registry import find_method
 from wocar.methods.tasks import usual_radius
 from wocar.networks import PixelNormaliser, TwinCritic
-from wocar.threat import Attacked, Threat, Units, meta_threat
+from wocar.threat import Attacked, Threat, Units, asked_threats, meta_threat
 from wocar.training import loop as training_loop
 from wocar.training.adversary import train_adversary, train_attacker
 from wocar.training.run_config import RunConfig, with_settings
@@ -143,7 +143,7 @@ def run_training(config: RunConfig) -> tuple[Agent, Calibration | None]:
 def audit(
     agent: Agent | Path | str,
     suite: str | None = None,
-    attacks: Sequence[str] | None = None,
+    attacks: str | Sequence[str] | None = None,
     *,
     attackers: Sequence[Path | str] = (),
     threat: Threat | None = None,
@@ -169,6 +169,8 @@ def audit(
     docs/audit.md explains the result.
     """
     allow_import(env)
+    if isinstance(attacks, str):
+        attacks = [name.strip() for name in attacks.split(",")]
     path = Path(agent) if isinstance(agent, Path | str) else None
     victim = _agent(agent, env if path and path.is_file() else None, normaliser)  # others move in the plan
     trained = training_return(path) if path else None
@@ -239,16 +241,6 @@ def default_threat(agent: Agent, on: Attacked = "observation") -> Threat:
         return Threat(1 / 255, on=on)
     raw = usual_radius(agent.spec.id, normalised=False) if math.isinf(agent.normaliser.clip) else None
     return Threat(raw or usual_radius(agent.spec.id) or 0.1, on=on)
-
-
-def asked_threats(threat: Threat, eps: float | Sequence[float] | None = None, **changes: Any) -> tuple[Threat, ...]:
-    """The threat with what is not None changed, once for each radius."""
-    given = {name: value for name, value in changes.items() if value is not None}
-    if eps is None and given.get("units", threat.units) != threat.units:
-        raise UserError("--units needs --eps: the radius is known in other units only")
-    changed = dataclasses.replace(threat, **given)
-    several = [threat.eps] if eps is None else [eps] if isinstance(eps, float | int) else eps
-    return tuple(changed.at(radius) for radius in several)
 
 
 def _attacked(attacks: Sequence[str] | None) -> Attacked:

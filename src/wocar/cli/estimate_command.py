@@ -81,4 +81,6 @@ def main(argv: list[str]) -> int:
             f"{relaxed['ratio']:.2f}",
         )
     show(table)
+    for flag in result.get("flags", []):
+        say(f"flag {flag['flag']}: {flag['text']}")
     return 0

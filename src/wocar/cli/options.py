@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import tyro
 from rich.console import Console, RenderableType
 
+from wocar.text import plain_text
 from wocar.types import UserError
 
 T = TypeVar("T")
@@ -81,4 +82,4 @@ def drop_output() -> None:
 
 
 def say(line: str) -> None:
-    print(f"wocar: {line}", file=sys.stderr)
+    print(f"wocar: {plain_text(line)}", file=sys.stderr)

@@ -74,6 +74,11 @@ def _make(id: str, n: int, seed: int, stream: int, threads: int, backend: str, t
     return _make_gymnasium(id, seeds, training)
 
 
+def takes_raw_actions(id: str) -> bool:
+    """Whether actions beyond their range reach the environment, whose rewards then see them (control costs)."""
+    return id in TASKS
+
+
 def env_spec(id: str) -> EnvSpec:
     env = make_env(id, 1, 0, threads=1)
     env.close()

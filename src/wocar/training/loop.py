@@ -12,6 +12,7 @@ import numpy as np
 
 from wocar.agent import Agent
 from wocar.envs import ActionFault, EnvironmentFault, make_env
+from wocar.metrics_file import read_metrics, spent_seconds
 from wocar.training.adversary_config import attack_meta
 from wocar.training.alternating import Alternating
 from wocar.training.directed_env import Directed
@@ -75,6 +76,8 @@ class _Run:
     ) -> None:
         self.config, self.trainer, self.make, self.folder = config, trainer, make, folder
         self.iteration = 0
+        self.begun = 0.0
+        """When it would have begun if it had never rested."""
         self.late_returns: deque[float] = deque(maxlen=100)
 
     def execute(self) -> Agent:
@@ -82,6 +85,7 @@ class _Run:
         if config.resume:
             self._restore()
         self.folder.cut_metrics(self.iteration)
+        self.begun = time.monotonic() - spent_seconds(read_metrics(self.folder.metrics_file))
         curves = TensorBoardWriter(self.folder.path / "tensorboard", self.iteration * config.batch_steps)
         label = f"{config.method} {config.env} seed {config.seed}"
         total = config.iterations * config.batch_steps
@@ -169,7 +173,14 @@ class _Run:
         late = float(np.mean(self.late_returns)) if self.late_returns else float("nan")
         progress.update(steps, late)
         self.folder.log(
-            {"iteration": self.iteration, "steps": steps, "time": time.time(), "rate": progress.rate, **numbers}
+            {
+                "iteration": self.iteration,
+                "steps": steps,
+                "time": time.time(),
+                "seconds": time.monotonic() - self.begun,
+                "rate": progress.rate,
+                **numbers,
+            }
         )
 
     def _checkpoint(self) -> None:

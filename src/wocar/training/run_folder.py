@@ -17,24 +17,29 @@ import numpy as np
 from wocar import __version__
 from wocar.agent import Agent, load_agent
 from wocar.files import (
+    MOST_LOG,
     atomic_directory,
     fill_tree,
     one_line_errors,
     read_arrays,
     read_json,
-    read_json_lines,
+    read_regular,
     tree_arrays,
     write_arrays,
     write_atomic,
     write_json,
 )
 from wocar.local_key import signature, signed
+from wocar.metrics_file import read_metrics, returns_in
+from wocar.schema import fault
 from wocar.training.run_config import RunConfig, from_json, to_json
 from wocar.training.source_commit import source_commit
 from wocar.types import UserError
 
 PACKAGES = ("jax", "equinox", "optax", "numpy", "envpool", "gymnasium", "mujoco")
 CURVE_POINTS = 50
+CHECKPOINT: dict[str, Any] = {"iteration": int, "sha256": str, "late_returns": list[float]}
+"""What a checkpoint says beside the numbers of its trainer."""
 
 
 class RunFolder:
@@ -106,7 +111,8 @@ class RunFolder:
         if not found:
             return None
         data = read_json(found[-1] / "learner.json")
-        if not isinstance(data, dict) or not {"iteration", "sha256", *names} <= data.keys():
+        kinds = {**dict.fromkeys(names, float), **CHECKPOINT}
+        if not isinstance(data, dict) or any(name not in data or fault(data[name], kinds[name]) for name in kinds):
             raise UserError(
                 f"{found[-1] / 'learner.json'} is damaged: remove {found[-1]} to resume from an older checkpoint"
             )
@@ -136,7 +142,7 @@ class RunFolder:
             return
         kept = []
         with one_line_errors("read", self.metrics_file):
-            lines = self.metrics_file.read_bytes().splitlines()
+            lines = read_regular(self.metrics_file, MOST_LOG).splitlines()
         for line in lines:
             try:
                 if json.loads(line)["iteration"] <= iteration:
@@ -197,8 +203,7 @@ def training_return(path: Path) -> float | None:
 
 def returns_of_run(path: Path) -> list[float]:
     """Returns along a run's training, a few dozen means of neighbours."""
-    rows = read_json_lines(path / "metrics.jsonl")
-    returns = [row["return"] for row in rows if row.get("return") is not None]
+    returns = returns_in(read_metrics(path / "metrics.jsonl"))
     if not returns:
         return []
     return [float(part.mean()) for part in np.array_split(returns, min(CURVE_POINTS, len(returns)))]
