@@ -23,13 +23,17 @@ MAY_IMPORT: dict[str, list[str]] = {
     "activations": [],
     "plugins": [],
     "runtime": [],
-    "bounded": ["types"],
+    "bounded_json": [],
+    "local_key": [],
+    "text": [],
     "files": ["types"],
+    "schema": ["types"],
+    "metrics_file": ["files", "schema"],
     "schedules": ["types"],
     "networks": ["activations", "types"],
     "bounds": ["activations", "types"],
     "envs": ["plugins", "types"],
-    "agent": ["files", "networks", "types"],
+    "agent": ["files", "networks", "schema", "types"],
     "rollout": ["agent", "networks", "types"],
     "threat": ["bounds", "networks", "types"],
     "config_base": ["threat", "types"],
@@ -42,11 +46,14 @@ MAY_IMPORT: dict[str, list[str]] = {
         "config_base",
         "envs",
         "files",
+        "local_key",
         "mechanisms",
+        "metrics_file",
         "networks",
         "plugins",
         "rollout",
         "schedules",
+        "schema",
         "threat",
         "types",
     ],
@@ -56,21 +63,24 @@ MAY_IMPORT: dict[str, list[str]] = {
         "bounds",
         "envs",
         "files",
+        "local_key",
         "mechanisms",
         "networks",
         "plugins",
         "rollout",
+        "text",
         "threat",
         "types",
     ],
-    "interop": ["agent", "bounded", "files", "networks", "types"],
+    "interop": ["agent", "bounded_json", "files", "networks", "types"],
 }
 LOWER = list(MAY_IMPORT)
+MAY_IMPORT["loading"] = ["agent", "envs", "interop", "training", "types"]
 MAY_IMPORT["methods"] = LOWER
-MAY_IMPORT["report"] = ["agent", "evaluation", "files", "methods", "types"]
-MAY_IMPORT["api"] = [*LOWER, "methods"]
+MAY_IMPORT["report"] = ["agent", "evaluation", "files", "metrics_file", "methods", "schema", "text", "types"]
+MAY_IMPORT["api"] = [*LOWER, "loading", "methods"]
 MAY_IMPORT["reproduce"] = [*LOWER, "methods", "report"]
-MAY_IMPORT["__init__"] = [*LOWER, "methods", "api"]  # by name, when first used; everyone may read `wocar.__version__`
+MAY_IMPORT["__init__"] = [*LOWER, "loading", "methods", "api"]  # by name, when first used
 MAY_IMPORT["cli"] = [room for room in MAY_IMPORT if room != "__init__"]
 MAY_IMPORT["bench"] = [*LOWER, "methods", "api", "cli"]
 MAY_IMPORT["__main__"] = ["cli"]

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from wocar.agent import Agent
-    from wocar.api import audit, estimate, export, load, train
+    from wocar.api import audit, estimate, train
     from wocar.evaluation.attack_registry import register_attack
     from wocar.evaluation.attacked_observation import AttackedObservation
     from wocar.evaluation.audit_result import AuditResult
+    from wocar.loading import export, load
     from wocar.methods.method import Method
     from wocar.methods.registry import register_method
     from wocar.threat import Threat
@@ -41,8 +42,8 @@ _PLACES = {
     "UserError": "wocar.types",
     "audit": "wocar.api",
     "estimate": "wocar.api",
-    "export": "wocar.api",
-    "load": "wocar.api",
+    "export": "wocar.loading",
+    "load": "wocar.loading",
     "register_attack": "wocar.evaluation.attack_registry",
     "register_method": "wocar.methods.registry",
     "train": "wocar.api",

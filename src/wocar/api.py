@@ -7,15 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from wocar import interop
 from wocar.agent import Agent
 from wocar.attacks.guided import Examples
 from wocar.attacks.learned import learned_attack
 from wocar.bounds import BoundMethod
 from wocar.bounds.ball import Norm
-from wocar.envs import declared_observations, env_spec
+from wocar.envs import allow_import, env_spec
 from wocar.evaluation.attack_context import Trained
 from wocar.evaluation.attack_registry import kind_of
 from wocar.evaluation.audit import AuditObserver
@@ -26,57 +24,27 @@ from wocar.evaluation.estimate import EstimateResult
 from wocar.evaluation.estimate import estimate as run_estimate
 from wocar.evaluation.suites import BUDGET_STEPS, AuditPlan, attack_plan, suite_plan
 from wocar.evaluation.worst_case import Calibration, calibrate
-from wocar.files import read_json_lines, write_json
-from wocar.interop.export import Exported, ExportFormat, export_agent
-from wocar.interop.sb3_space_writer import Box
+from wocar.files import write_json
+from wocar.loading import AgentSource, load
 from wocar.mechanisms.policy_config import WocarConfig
 from wocar.methods.attackers import attacker_config, attacker_settings
 from wocar.methods.presets import default_config, make_algorithm
 from wocar.methods.registry import find_method
 from wocar.methods.tasks import usual_radius
 from wocar.networks import PixelNormaliser, TwinCritic
-from wocar.threat import Attacked, Threat, Units, meta_threat
+from wocar.threat import Attacked, Threat, Units, asked_threats, meta_threat
 from wocar.training import loop as training_loop
 from wocar.training.adversary import train_adversary, train_attacker
 from wocar.training.run_config import RunConfig, with_settings
-from wocar.training.run_folder import load_config, load_run_agent, provenance
+from wocar.training.run_folder import (
+    RunFolder,
+    load_config,
+    load_run_agent,
+    provenance,
+    returns_of_run,
+    training_return,
+)
 from wocar.types import UserError
-
-CURVE_POINTS = 50
-AgentSource = Any
-"""A run or agent folder, a file or folder of another library, an `Agent`, or a model of Stable-Baselines3."""
-
-
-def load(agent: AgentSource, env: str | None = None, normaliser: Path | str | None = None) -> Agent:
-    """The agent in a run folder, an agent folder, a Stable-Baselines3 zip, hub folder or model, or a .model file.
-
-    For what is another library's: `env` is the environment's id where it does not tell, `normaliser` a pickle of
-    VecNormalize.
-    """
-    statistics = Path(normaliser) if normaliser else None
-    if not isinstance(agent, Path | str):
-        return interop.load_object(agent, env, statistics)
-    if interop.is_foreign(Path(agent)):
-        return interop.load(agent, env, statistics)
-    return load_run_agent(Path(agent))
-
-
-def export(
-    agent: AgentSource,
-    to: ExportFormat,
-    out: Path | str,
-    *,
-    env: str | None = None,
-    normaliser: Path | str | None = None,
-    overwrite: bool = False,
-) -> Exported:
-    """Write an agent for Stable-Baselines3 (a zip, with VecNormalize's statistics beside it) or as an ONNX file.
-
-    `env` and `normaliser` as for `load`. The result names the files, and says what their reader should know.
-    """
-    victim = load(agent, env, normaliser)
-    declared = declared_observations(victim.spec) if to == "sb3" else None
-    return export_agent(victim, to, Path(out), Box(*declared) if declared else None, overwrite)
 
 
 def train(
@@ -111,6 +79,7 @@ def training_config(
 ) -> RunConfig:
     """The preset of a task or of a victim, in a folder; to resume, the configuration that the folder holds."""
     entry = find_method(method)
+    allow_import(env)
     task = Path(victim or "").name if entry.attack else env.replace("/", "-")
     folder = Path(out or f"runs/{method}-{task}-seed{seed}")
     if resume and (folder / "run.json").exists():
@@ -149,7 +118,7 @@ def run_training(config: RunConfig) -> tuple[Agent, Calibration | None]:
 def audit(
     agent: AgentSource,
     suite: str | None = None,
-    attacks: Sequence[str] | None = None,
+    attacks: str | Sequence[str] | None = None,
     *,
     attackers: Sequence[Path | str] = (),
     threat: Threat | None = None,
@@ -164,17 +133,23 @@ def audit(
     max_steps: int | None = None,
     budget_steps: int | None = None,
     out: Path | str | None = None,
+    fresh: bool = False,
     watch: AuditObserver | None = None,
 ) -> AuditResult:
     """Returns of an agent without attack and under a suite's attacks (default fast-v2), or under attacks by name.
 
     `attackers` are folders of trained ones. The threat is by default that of the agent's training; `eps`, `norm`,
     `units` and `radii` change it, several `eps` give a curve. With `out`, finished parts are kept there and not run
-    twice.
+    twice, unless `fresh`.
     docs/audit.md explains the result.
     """
-    trained = training_return(Path(agent)) if isinstance(agent, Path | str) else None
-    victim = load(agent, env, normaliser)
+    allow_import(env)
+    if isinstance(attacks, str):
+        attacks = [name.strip() for name in attacks.split(",")]
+    path = Path(agent) if isinstance(agent, Path | str) else None
+    foreign = path is None or interop.is_foreign(path)
+    victim = load(agent, env if foreign else None, normaliser)  # others move in the plan
+    trained = training_return(path) if path else None
     start = threat or default_threat(victim, _attacked(attacks))
     threats = asked_threats(start, eps, norm=norm, units=units, radii=radii)
     numbers: dict[str, Any] = {"episodes": episodes, "seed": seed, "env": env, "max_steps": max_steps}
@@ -189,8 +164,8 @@ def audit(
     plan = dataclasses.replace(plan, attacks=plan.attacks | extra)
     ready = {digests[name]: learned_attack(adversary, victim.spec) for name, adversary in given.items()}
     with tempfile.TemporaryDirectory() as temporary:
-        folder = AuditFolder(Path(temporary if out is None else out))
-        source = str(agent) if isinstance(agent, Path | str) else None
+        folder = AuditFolder(Path(temporary if out is None else out), fresh)
+        source = str(path) if path else None
         return run_audit(victim, plan, folder, train_for_audit, ready, watch, trained, source, provenance())
 
 
@@ -235,16 +210,6 @@ def default_threat(agent: Agent, on: Attacked = "observation") -> Threat:
     return Threat(raw or usual_radius(agent.spec.id) or 0.1, on=on)
 
 
-def asked_threats(threat: Threat, eps: float | Sequence[float] | None = None, **changes: Any) -> tuple[Threat, ...]:
-    """The threat with what is not None changed, once for each radius."""
-    given = {name: value for name, value in changes.items() if value is not None}
-    if eps is None and given.get("units", threat.units) != threat.units:
-        raise UserError("--units needs --eps: the radius is known in other units only")
-    changed = dataclasses.replace(threat, **given)
-    several = [threat.eps] if eps is None else [eps] if isinstance(eps, float | int) else eps
-    return tuple(changed.at(radius) for radius in several)
-
-
 def _attacked(attacks: Sequence[str] | None) -> Attacked:
     """What the attacks named move: actions where all of them do."""
     kinds = [kind for kind in map(kind_of, attacks or ()) if kind.family != "natural"]
@@ -261,27 +226,11 @@ def train_for_audit(
     lessons: Examples | None = None,
 ) -> Trained:
     """A learned attacker from its folder, or trained there as far as it is not yet."""
+    RunFolder(out).discard_foreign()
     rest = dict(settings)
     steps = rest.pop("steps", BUDGET_STEPS)
     attack = train_attacker(kind, victim, threat, out, steps, seed, rest, lessons=lessons)
     return Trained(attack, [round(-value, 2) for value in returns_of_run(out)])
-
-
-def training_return(path: Path) -> float | None:
-    """Mean return of the last tenth of a run folder's training; None where there was none, or one under attack."""
-    if (path / "run.json").is_file() and load_config(path).adversary is not None:
-        return None
-    curve = returns_of_run(path)
-    return float(np.mean(curve[-max(1, len(curve) // 10) :])) if curve else None
-
-
-def returns_of_run(path: Path) -> list[float]:
-    """Returns along a run's training, a few dozen means of neighbours."""
-    rows = read_json_lines(path / "metrics.jsonl")
-    returns = [row["return"] for row in rows if row.get("return") is not None]
-    if not returns:
-        return []
-    return [float(part.mean()) for part in np.array_split(returns, min(CURVE_POINTS, len(returns)))]
 
 
 def _usual_settings(victim: Agent, plan: AuditPlan, budget_steps: int | None) -> dict[str, list[dict[str, Any]]]:

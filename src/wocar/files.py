@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,9 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from wocar.types import UserError
+
+MOST_JSON, MOST_LOG, MOST_ARRAYS = 16_000_000, 256_000_000, 256_000_000
+"""Largest files that are read, in bytes: JSON takes many times as much memory."""
 
 
 @contextlib.contextmanager
@@ -47,9 +51,21 @@ def write_json(path: Path, data: Any) -> None:
     write_atomic(path, (json.dumps(data, indent=1) + "\n").encode())
 
 
-def read_json(path: Path) -> Any:
+def read_regular(path: Path, most: int) -> bytes:
+    """The bytes of a regular file, at most so many: a pipe or a device would never end."""
     with one_line_errors("read", path):
-        data = path.read_bytes()
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, "rb") as file:
+            about = os.fstat(descriptor)
+            if not stat.S_ISREG(about.st_mode):
+                raise UserError(f"cannot read {path}: it is not a regular file")
+            if about.st_size > most:
+                raise UserError(f"cannot read {path}: {about.st_size:,} bytes are more than the {most:,} allowed")
+            return file.read(about.st_size)  # asked for more, it would set aside as much memory
+
+
+def read_json(path: Path, most: int = MOST_JSON) -> Any:
+    data = read_regular(path, most)
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -59,12 +75,11 @@ def read_json(path: Path) -> Any:
 def read_json_lines(path: Path) -> list[Any]:
     """The JSON values of a file, one per line, up to a line that is cut short; none where there is no file."""
     rows = []
-    with one_line_errors("read", path):
-        lines = path.read_bytes().splitlines() if path.is_file() else []
+    lines = read_regular(path, MOST_LOG).splitlines() if path.is_file() else []
     for line in lines:
         try:
             rows.append(json.loads(line))
-        except ValueError:  # still being written, or cut short by a kill
+        except (ValueError, RecursionError):  # still being written, or cut short by a kill
             break
     return rows
 
@@ -115,8 +130,7 @@ def write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> str:
 
 
 def read_arrays(path: Path, expected_checksum: str) -> dict[str, np.ndarray]:
-    with one_line_errors("read", path):
-        data = path.read_bytes()
+    data = read_regular(path, MOST_ARRAYS)
     if checksum(data) != expected_checksum:
         raise UserError(f"{path} does not match its checksum: it was truncated or edited; copy it again")
     try:

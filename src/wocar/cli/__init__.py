@@ -40,8 +40,15 @@ def main(argv: list[str] | None = None) -> None:
             raise UserError(f"unknown command {argv[0]!r}; commands: {', '.join(COMMANDS)}")
         sys.exit(importlib.import_module(f"wocar.cli.{argv[0]}_command").main(argv[1:]))
     except UserError as error:
-        print(f"wocar: {error}", file=sys.stderr)
+        from wocar.text import plain_text
+
+        print(f"wocar: {plain_text(str(error))}", file=sys.stderr)
         sys.exit(2)
+    except BrokenPipeError:  # the reader of the output has gone
+        from wocar.cli.options import drop_output
+
+        drop_output()
+        sys.exit(141)
     except KeyboardInterrupt:
         print("wocar: stopped", file=sys.stderr)
         sys.exit(130)

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import tyro
 
-from wocar.api import export
 from wocar.cli.options import parse, say
 from wocar.interop.export import ExportFormat
+from wocar.loading import export
 
 
 @dataclass(frozen=True)

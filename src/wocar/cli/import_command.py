@@ -6,7 +6,7 @@ from typing import Annotated
 
 import tyro
 
-from wocar.agent import FILES
+from wocar.agent import FILES, Agent, load_agent
 from wocar.cli.options import parse, say
 from wocar.files import atomic_directory
 from wocar.interop import LoadedFile, findings, load_all
@@ -25,6 +25,8 @@ class ImportOptions:
     """The environment's id, where the file does not tell it."""
     normaliser: Path | None = None
     """VecNormalize's pickle; by default the one beside the zip."""
+    replace: bool = False
+    """Write over another agent that the folder holds."""
 
 
 def main(argv: list[str]) -> int:
@@ -34,6 +36,8 @@ def main(argv: list[str]) -> int:
     if out.is_file() or (out.is_dir() and not {p.name for p in out.iterdir()} <= FILES | {ADVERSARY}):
         raise UserError(f"{out} holds other files than an agent's; choose another folder")
     found = load_all(options.file, options.env, options.normaliser)
+    if (out / "agent.json").exists() and not options.replace and not _same(found.victim, out):
+        raise UserError(f"{out} holds another agent; choose another folder, or --replace it")
     _write(found, out)
     agent = found.victim
     say(f"{agent.meta['method']} on {agent.spec.id} in {out}")
@@ -42,6 +46,13 @@ def main(argv: list[str]) -> int:
     if found.adversary is not None:
         say(f"the adversary trained against it in {out / ADVERSARY}")
     return 0
+
+
+def _same(agent: Agent, folder: Path) -> bool:
+    try:
+        return load_agent(folder).digest() == agent.digest()
+    except UserError:
+        return False
 
 
 def _write(found: LoadedFile, out: Path) -> None:

@@ -2,12 +2,16 @@
 
 import contextlib
 import io
+import os
 import re
 import sys
+from pathlib import Path
 from typing import Any, TypeVar
 
 import tyro
+from rich.console import Console, RenderableType
 
+from wocar.text import plain_text
 from wocar.types import UserError
 
 T = TypeVar("T")
@@ -54,5 +58,28 @@ def radii(text: str | None) -> list[float] | None:
         raise UserError(f"--eps must be a number, or several with commas, not {text!r}") from None
 
 
+def check_folder(*files: Path | None) -> None:
+    """A UserError, before any work is done, where one of the files could not be written."""
+    for file in files:
+        if file and not file.parent.is_dir():
+            raise UserError(f"cannot write {file}: its folder does not exist")
+        if file and file.is_dir():
+            raise UserError(f"cannot write {file}: it is a folder")
+
+
+def show(renderable: RenderableType) -> None:
+    """Print to the standard output; where its reader has gone, the command goes on without."""
+    try:
+        Console().print(renderable)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        drop_output()
+
+
+def drop_output() -> None:
+    """Send further output nowhere: also what Python writes when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def say(line: str) -> None:
-    print(f"wocar: {line}", file=sys.stderr)
+    print(f"wocar: {plain_text(line)}", file=sys.stderr)

@@ -1,5 +1,6 @@
 """`make_env`: an environment id to a vector environment. The only place that decides who simulates it."""
 
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -7,6 +8,7 @@ import gymnasium
 import numpy as np
 
 from wocar.envs import atari, go_home, go_home_grid  # noqa: F401  registers the ids
+from wocar.envs.checked import CheckedVector
 from wocar.envs.mujoco.tasks import TASKS
 from wocar.envs.vector import GymnasiumVector, describe
 from wocar.plugins import load_plugins
@@ -17,6 +19,30 @@ CONTACT_FORCES = {"Ant-v4"}
 gymnasium.register("Ant27-v4", "gymnasium.envs.mujoco.ant_v4:AntEnv", max_episode_steps=1000)
 # where Gymnasium's own needs Box2D and takes many times as long
 FASTER_IN_ENVPOOL = {"LunarLander-v3"}
+_ALLOWED: set[str] = set()
+
+
+def allow_import(id: str | None) -> None:
+    """Accept an id `module:Env` that the user has named. It imports the module, so one that a file names is refused."""
+    if id is not None and ":" in id:
+        _ALLOWED.add(id)
+
+
+def registered_name(id: str) -> str:
+    """The id in Gymnasium's registry: without a module, which is imported here where the user has named it."""
+    module, colon, name = id.rpartition(":")
+    if not colon:
+        return id
+    if id not in _ALLOWED:
+        raise UserError(
+            f"environment {id!r} would import the module {module!r}, which no file may ask for; if you trust it, "
+            f"name it yourself: --env {id}"
+        )
+    try:
+        import_module(module)
+    except ImportError as error:
+        raise UserError(f"environment {id!r}: the module {module!r} cannot be imported: {_line(error)}") from error
+    return name
 
 
 def env_seeds(seed: int, n: int, stream: int = 0) -> list[int]:
@@ -31,6 +57,10 @@ def make_env(
 
     `training`: in Atari games a lost life ends an episode, and rewards are reduced to their sign.
     """
+    return CheckedVector(_make(id, n, seed, stream, threads, backend, training))
+
+
+def _make(id: str, n: int, seed: int, stream: int, threads: int, backend: str, training: bool) -> VectorEnv:
     seeds = env_seeds(seed, n, stream)
     backend = _backend(id) if backend == "auto" else backend
     if backend == "envpool":
@@ -42,6 +72,11 @@ def make_env(
 
         return MujocoVector(id, seeds, threads)
     return _make_gymnasium(id, seeds, training)
+
+
+def takes_raw_actions(id: str) -> bool:
+    """Whether actions beyond their range reach the environment, whose rewards then see them (control costs)."""
+    return id in TASKS
 
 
 def env_spec(id: str) -> EnvSpec:
@@ -81,6 +116,7 @@ def make_gymnasium_env(id: str, **kwargs: Any) -> gymnasium.Env:
     """One Gymnasium environment; `kwargs` such as render_mode go to it."""
     if game := atari.parse(id):
         return atari.AtariGame(*game, **kwargs)
+    id = registered_name(id)
     if id in CONTACT_FORCES:
         kwargs["use_contact_forces"] = True
     if id not in gymnasium.registry:
@@ -93,6 +129,10 @@ def make_gymnasium_env(id: str, **kwargs: Any) -> gymnasium.Env:
         raise UserError(f"environment {id!r} needs a package that is not installed: {advice}") from error
     except gymnasium.error.Error as error:
         raise UserError(f"unknown environment {id!r}: {_line(error)}") from error
+    except UserError:
+        raise
+    except Exception as error:
+        raise UserError(f"environment {id!r} cannot be made: {type(error).__name__}: {_line(error)}") from error
 
 
 def _make_gymnasium(id: str, seeds: list[int], training: bool = False) -> VectorEnv:

@@ -9,7 +9,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from wocar.envs.make import env_spec, make_env, make_gymnasium_env
+from wocar.envs.checked import CheckedVector
+from wocar.envs.make import env_spec, make_env, make_gymnasium_env, registered_name
 from wocar.envs.mujoco.tasks import TASKS
 from wocar.envs.vector import GymnasiumVector, describe
 from wocar.types import UserError, VectorEnv
@@ -45,7 +46,7 @@ def make_rendered(id: str, seed: int) -> RenderedEnv:
     """One environment whose frames can be asked for; a UserError where it cannot be drawn here."""
     if len(env_spec(id).obs_shape) == 3:
         return RenderedEnv(make_env(id, 1, seed, threads=1), None, fps=15)
-    if id not in gymnasium.registry:
+    if registered_name(id) not in gymnasium.registry:
         raise UserError(f"{id} cannot be drawn: Gymnasium does not know it")
     options: dict[str, Any] = {"render_mode": "rgb_array"}
     if id in TASKS:
@@ -58,7 +59,7 @@ def make_rendered(id: str, seed: int) -> RenderedEnv:
     spec = describe(
         id, drawn.observation_space, drawn.action_space, drawn.spec.max_episode_steps if drawn.spec else None
     )
-    env = GymnasiumVector(spec, lambda: drawn, [seed], raw=id in TASKS)
+    env = CheckedVector(GymnasiumVector(spec, lambda: drawn, [seed], raw=id in TASKS))
     return RenderedEnv(env, drawn, fps=int(drawn.metadata.get("render_fps", 25)))
 
 
@@ -73,7 +74,7 @@ def offscreen_backend() -> str:
 
 def _modes(id: str) -> list[str]:
     """What an environment says it can render."""
-    point = gymnasium.spec(id).entry_point
+    point = gymnasium.spec(registered_name(id)).entry_point
     if not isinstance(point, str):
         return list(getattr(point, "metadata", {}).get("render_modes", []))
     kind = gymnasium.envs.registration.load_env_creator(re.sub(r"\s", "", point))

@@ -41,6 +41,9 @@ class AuditObserver:
     def row(self, attack: str, row: AuditRow) -> None:
         """An attack is done at one radius."""
 
+    def parts(self, run: int, reused: int, refused: int) -> None:
+        """At the end: parts that were run, that the folder held, and that it held without our signature."""
+
 
 def audit(
     agent: Agent,
@@ -61,6 +64,8 @@ def audit(
     plan.check()
     context = AttackContext(_moved(agent, plan), plan.seed, train, given)
     result = _Audit(agent.digest(), context, plan, folder, watch or AuditObserver()).result(training_return)
+    if watch:
+        watch.parts(folder.made, folder.reused, folder.refused)
     where: Any = {} if source is None else {"agent": source}
     made: Any = provenance or {}
     return {**where, **result, **made}

@@ -15,6 +15,7 @@ from wocar.evaluation.audit_result import CellResult
 from wocar.evaluation.certified import GreedyWorstCase
 from wocar.evaluation.episodes import run_episodes
 from wocar.evaluation.statistics import summarise
+from wocar.networks.normaliser import changes_nothing
 from wocar.threat import Threat
 from wocar.types import Policy
 
@@ -103,7 +104,7 @@ def units(agent: Agent, cell: AuditCell) -> str:
     where = "" if cell.threat.radii is None else ", times a factor for each dimension"
     if agent.normaliser.limits:
         return f"{norm}, brightness from 0 to {'255' if cell.threat.units == 'raw' else '1'}{where}"
-    if cell.threat.units == "raw" or getattr(agent.normaliser, "count", 1) == 0:
+    if cell.threat.units == "raw" or changes_nothing(agent.normaliser):
         return f"{norm}, units of the observation{where}"
     return f"{norm}, standard deviations of each observation (after the normaliser){where}"
 

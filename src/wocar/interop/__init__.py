@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Any
 
 from wocar.agent import Agent
-from wocar.bounded import read_regular
 from wocar.interop.hub_folder import find_zip, read_hub_folder
 from wocar.interop.model_files import LoadedFile, file_family, load_published
 from wocar.interop.restricted import one_line_refusal
 from wocar.interop.sb3 import is_sb3, load_sb3
 from wocar.interop.sb3_objects import is_sb3_model, load_sb3_model
+from wocar.interop.torch_files import read_file
 from wocar.types import UserError
 
 __all__ = ["LoadedFile", "file_family", "findings", "is_foreign", "load", "load_all", "load_object"]
@@ -31,7 +31,7 @@ def load_all(path: Path | str, env: str | None = None, normaliser: Path | None =
     path = Path(path)
     if path.is_dir():
         return LoadedFile(_load_folder(path, env, normaliser), None)
-    data = read_regular(path)
+    data = read_file(path)
     with one_line_refusal(str(path)):
         sb3 = is_sb3(data)
     if sb3:
@@ -51,7 +51,7 @@ def load_object(thing: Any, env: str | None = None, normaliser: Path | None = No
     if isinstance(thing, Agent):
         return thing
     if is_sb3_model(thing):
-        return load_sb3_model(thing, env, read_regular(normaliser) if normaliser else None)
+        return load_sb3_model(thing, env, read_file(normaliser) if normaliser else None)
     raise UserError(f"a {type(thing).__name__} is not an agent: give a folder, a file or a Stable-Baselines3 model")
 
 

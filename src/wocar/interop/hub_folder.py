@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from wocar.bounded import read_regular
+from wocar.files import read_regular
 from wocar.interop.torch_files import Archive, is_zip, read_file
 from wocar.types import UserError
 

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from wocar.agent import Agent
-from wocar.bounded import parse_json
+from wocar.bounded_json import parse_json
 from wocar.interop.activation_names import ACTIVATION_CLASSES
 from wocar.interop.restricted import Machine, one_line_refusal
 from wocar.interop.sb3_spaces import (
@@ -195,7 +195,8 @@ def _squashed(
 def _clipped(layer: eqx.nn.Linear, reach: float) -> list[Any]:
     """clip(y, -c, c) = relu(y + c) - relu(y - c) - c of a dense layer's output y, as layers that have bounds."""
     one = jnp.eye(layer.out_features)
-    both = linear(jnp.concatenate([layer.weight] * 2), jnp.concatenate([layer.bias + reach, layer.bias - reach]))
+    bias = jnp.asarray(layer.bias)
+    both = linear(jnp.concatenate([layer.weight] * 2), jnp.concatenate([bias + reach, bias - reach]))
     back = linear(jnp.concatenate([one, -one], axis=1), jnp.full(layer.out_features, -reach))
     return [both, activation("relu"), back]
 
@@ -241,7 +242,7 @@ def _features(weights: Weights, prefixes: list[str], seen: Observations) -> list
 
 def _meta(family: str, data: dict[str, Any], name: str) -> dict[str, Any]:
     names = {"actor-critic": "ppo" if "clip_range" in data else "a2c", "recurrent": "recurrent-ppo"}
-    meta = {"method": names.get(family, family), "source": name, "library": "stable-baselines3"}
+    meta: dict[str, Any] = {"method": names.get(family, family), "source": name, "library": "stable-baselines3"}
     numbers = {"steps": data.get("num_timesteps"), "seed": data.get("seed")}
     meta |= {name: value for name, value in numbers.items() if type(value) is int}
     return meta | ({"gsde": True} if data.get("use_sde") else {})

@@ -5,10 +5,11 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from wocar.bounded import MAX_BYTES, read_regular
+from wocar.files import read_regular
 from wocar.interop.restricted import Global, Machine, Stub, one_line_refusal
 from wocar.interop.values import Storage
 
+MAX_BYTES = 2**29
 MAX_ENTRIES = 100_000
 MAX_RATIO = 64
 MAGIC = 0x1950A86A20F9469CFC6C
@@ -17,7 +18,7 @@ PICKLE = b"\x80"
 
 def read_file(path: Path) -> bytes:
     """The bytes of a regular file that is not too large to be an agent."""
-    return read_regular(path)
+    return read_regular(path, MAX_BYTES)
 
 
 class Archive:

@@ -48,11 +48,15 @@ class Member:
 
     @cached_property
     def digest(self) -> str | None:
-        """Of the final agent in its run folder; None where there is none to read."""
-        try:
-            return load_agent(self.run.path / "agent").digest() if self.run else None
-        except UserError:
+        """Of the agent in its run folder, or of its newest checkpoint; None where weights are not kept there."""
+        if self.run is None:
             return None
+        places = [self.run.path / "agent", *sorted((self.run.path / "checkpoints").glob("[0-9]*"), reverse=True)]
+        place = next((place for place in places if (place / "agent.json").is_file()), None)
+        try:
+            return load_agent(place).digest() if place else None
+        except UserError:
+            return "unreadable"
 
     def rows(self, radius: Radius | None) -> dict[str, AuditRow]:
         """Attack to its row at a radius, "none" included; of several audits the one with most episodes."""
@@ -63,6 +67,17 @@ class Member:
                     here = row["eps"] == 0 or radius_of(audit.data, row["eps"]) == radius
                     if here and row["episodes"] >= found.get(attack, row)["episodes"]:
                         found[attack] = row
+        return found
+
+    def suites(self, radius: Radius | None) -> list[str]:
+        """The suites of its audits at a radius; of audits without one the number of attacks."""
+        found = []
+        for audit in self.audits:
+            points = audit.data.get("curve", [audit.data])
+            rows = {name: row for point in points for name, row in point["attacks"].items()}
+            if any(row["eps"] and radius_of(audit.data, row["eps"]) == radius for row in rows.values()):
+                suite = audit.data.get("suite") or {"name": f"{len(rows)} attacks by name", "changes": []}
+                found.append(f"{suite['name']}{', modified' if suite.get('changes') else ''}")
         return found
 
     def radii(self) -> list[Radius]:
