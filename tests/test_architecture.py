@@ -34,6 +34,7 @@ MAY_IMPORT: dict[str, list[str]] = {
     "bounds": ["activations", "types"],
     "envs": ["plugins", "types"],
     "agent": ["files", "networks", "schema", "types"],
+    "black_box": ["agent", "networks", "types"],
     "rollout": ["agent", "networks", "types"],
     "threat": ["bounds", "networks", "types"],
     "config_base": ["threat", "types"],
@@ -72,10 +73,10 @@ MAY_IMPORT: dict[str, list[str]] = {
         "threat",
         "types",
     ],
-    "interop": ["agent", "bounded_json", "files", "networks", "types"],
+    "interop": ["agent", "black_box", "bounded_json", "files", "networks", "types"],
 }
 LOWER = list(MAY_IMPORT)
-MAY_IMPORT["loading"] = ["agent", "envs", "interop", "training", "types"]
+MAY_IMPORT["loading"] = ["agent", "black_box", "envs", "interop", "training", "types"]
 MAY_IMPORT["methods"] = LOWER
 MAY_IMPORT["report"] = ["agent", "evaluation", "files", "metrics_file", "methods", "schema", "text", "types"]
 MAY_IMPORT["api"] = [*LOWER, "loading", "methods"]

@@ -3,7 +3,7 @@
 import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import Any, ClassVar, NotRequired, TypedDict
 
 import equinox as eqx
 import jax
@@ -37,7 +37,6 @@ FORMAT, VERSION = "wocar-agent", 1
 MOST_BYTES, MOST_CRITICS, MOST_LAYERS = 1_000_000, 16, 256
 """Of an agent.json, and of what it describes."""
 FILES = {"agent.json", "agent.safetensors"}
-MAX_CRITICS = 64
 
 
 class AgentThreat(TypedDict):
@@ -69,6 +68,8 @@ class Agent:
     """Any policy of `wocar.networks`, feed-forward or recurrent."""
     critics: dict[str, Any] = field(default_factory=dict)
     meta: dict[str, Any] = field(default_factory=dict)
+    black_box: ClassVar[bool] = False
+    """Whether the policy can only be called."""
 
     def __post_init__(self) -> None:
         self._rng = np.random.default_rng(0)
@@ -223,8 +224,6 @@ def _rebuild(data: dict[str, Any], arrays: dict[str, np.ndarray], folder: Path) 
     bounds = [None if actions[k] is None else np.array(actions[k], np.float32) for k in ("low", "high")]
     spec = EnvSpec(env["id"], tuple(env["obs_shape"]), ActionSpace(actions["size"], *bounds), env["max_steps"])
     policy = build_policy(data["policy"], actions["size"])
-    if len(data["critics"]) > MAX_CRITICS:
-        raise ValueError(f"more than {MAX_CRITICS} critics")
     critics = {name: build_critic(critic) for name, critic in data["critics"].items()}
     tree = fill_tree({"policy": policy, "critics": critics}, arrays, folder)
     own = {name.removeprefix("normaliser."): x for name, x in arrays.items() if name.startswith("normaliser.")}

@@ -46,6 +46,9 @@ from wocar.training.run_folder import (
 )
 from wocar.types import UserError
 
+USUAL_SUITE = {False: "fast-v2", True: "black-box-v1"}
+"""Of agents that can be looked into, and of those that can only be called."""
+
 
 def train(
     method: str,
@@ -154,7 +157,9 @@ def audit(
     threats = asked_threats(start, eps, norm=norm, units=units, radii=radii)
     numbers: dict[str, Any] = {"episodes": episodes, "seed": seed, "env": env, "max_steps": max_steps}
     if attacks is None and not (attackers and suite is None):
-        plan = suite_plan(suite or "fast-v2", threats, budget_steps, **numbers)
+        plan = suite_plan(
+            suite or ("black-box-v1" if victim.black_box else "fast-v2"), threats, budget_steps, **numbers
+        )
     else:
         plan = attack_plan(["none"] if attacks is None else list(attacks), threats, budget_steps, **numbers)
         plan = dataclasses.replace(plan, attacks=_usual_settings(victim, plan, budget_steps))

@@ -6,6 +6,7 @@ from typing import Any
 
 from wocar import interop
 from wocar.agent import Agent
+from wocar.black_box import black_box
 from wocar.envs import allow_import, declared_observations, env_spec
 from wocar.interop.export import Exported, ExportFormat, export_agent
 from wocar.interop.sb3_space_writer import Box
@@ -13,7 +14,8 @@ from wocar.training.run_folder import load_run_agent
 from wocar.types import UserError, require_compatible
 
 AgentSource = Any
-"""A run or agent folder, a file or folder of another library, an `Agent`, or a model of Stable-Baselines3."""
+"""A run or agent folder, a file or folder of another library, an `Agent`, a model of Stable-Baselines3, or any function
+of observations (or object with such a `predict`): a black box."""
 
 
 def load(agent: AgentSource, env: str | None = None, normaliser: Path | str | None = None) -> Agent:
@@ -28,7 +30,11 @@ def load(agent: AgentSource, env: str | None = None, normaliser: Path | str | No
     if path is not None and not path.exists():
         raise UserError(f"there is no {path}")
     if path is not None and interop.is_foreign(path):
-        return interop.load(path, env, statistics)
+        return interop.load(path, env, statistics, env_spec)
+    if path is None and (callable(agent) or hasattr(agent, "predict")) and not interop.is_model(agent):
+        if env is None:
+            raise UserError("a policy that can only be called does not tell its environment: give env, its id")
+        return black_box(agent, env_spec(env))
     if path is None and not isinstance(agent, Agent):
         return interop.load_object(agent, env, statistics)
     if normaliser is not None:

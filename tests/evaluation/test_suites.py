@@ -18,6 +18,7 @@ from wocar.types import UserError
 NEAR = (Threat(0.1),)
 
 FROZEN = {
+    "black-box-v1": "f061906aaf0e2f4198ebe7c61a2a3243ffefe07992b1fbb3dbdf21467c7d37ed",
     "mujoco-v2": "917837b2d5c0c1147e2d141d6f8afc281bd16c94678bb1805efc5abe48d011b1",
     "fast-v2": "11041030ce6f14f7831485662f7706c1f126feea1d8a269562665ad585ae31e1",
     "fast-v1": "557329402eebaba67aab4249f592e3ead23945ef287006f92daa00cd9775623d",

@@ -8,6 +8,7 @@ import tyro
 
 from wocar.agent import FILES, Agent, load_agent
 from wocar.cli.options import parse, say
+from wocar.envs import allow_import, env_spec
 from wocar.files import atomic_directory
 from wocar.interop import LoadedFile, findings, load_all
 from wocar.types import UserError
@@ -35,7 +36,8 @@ def main(argv: list[str]) -> int:
     out = options.out
     if out.is_file() or (out.is_dir() and not {p.name for p in out.iterdir()} <= FILES | {ADVERSARY}):
         raise UserError(f"{out} holds other files than an agent's; choose another folder")
-    found = load_all(options.file, options.env, options.normaliser)
+    allow_import(options.env)
+    found = load_all(options.file, options.env, options.normaliser, env_spec)
     if (out / "agent.json").exists() and not options.replace and not _same(found.victim, out):
         raise UserError(f"{out} holds another agent; choose another folder, or --replace it")
     _write(found, out)

@@ -251,7 +251,7 @@ def _moved(agent: Agent, plan: AuditPlan) -> Agent:
 
 def _certifiable(agent: Agent) -> bool:
     """Whether bounds of the policy tell which of its actions an attacker can cause."""
-    return agent.spec.actions.discrete and not agent.recurrent
+    return agent.spec.actions.discrete and not agent.recurrent and not agent.black_box
 
 
 def _suite(plan: AuditPlan) -> AuditSuite | None:

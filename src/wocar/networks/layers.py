@@ -24,8 +24,6 @@ ACTIVATIONS: dict[str, Callable] = {
 }
 
 
-MAX_LAYERS = 256
-"""Of a network in a file."""
 SMALL_CNN: dict[str, Any] = {"channels": (16, 32), "kernels": (8, 4), "strides": (4, 2), "dense": 256}
 """For `cnn`: the network of the first DQN paper."""
 
@@ -137,8 +135,6 @@ def describe_layers(network: eqx.nn.Sequential) -> list[dict]:
 
 def build_layers(description: list[dict]) -> eqx.nn.Sequential:
     """A network of the described architecture, to be filled from a file: shapes in place of weights."""
-    if len(description) > MAX_LAYERS:
-        raise ValueError(f"a network of more than {MAX_LAYERS} layers")
     return eqx.nn.Sequential([_build(d) for d in description])
 
 
