@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from wocar.agent import Agent
+from wocar.interop.cleanrl import is_cleanrl, load_cleanrl
 from wocar.interop.hub_folder import find_zip, read_hub_folder
 from wocar.interop.model_files import LoadedFile, file_family, load_published
 from wocar.interop.onnx_reader import is_onnx, load_onnx
@@ -44,6 +45,8 @@ def load_all(
         return LoadedFile(load_sb3(path, env, normaliser), None)
     if normaliser is None and spec_of is not None and is_onnx(path.name):
         return LoadedFile(load_onnx(data, path.name, env, spec_of), None)
+    if normaliser is None and spec_of is not None and is_cleanrl(path):
+        return LoadedFile(load_cleanrl(data, path, env, spec_of), None)
     if normaliser is not None:
         raise UserError(f"{path} is not a Stable-Baselines3 zip: it has no use for a VecNormalize pickle")
     return load_published(path, env)

@@ -22,7 +22,7 @@ class Graph(NamedTuple):
     def path(self) -> list[Any]:
         """The nodes from the input to the output, in order; a ValueError where an output is not computed."""
         made = {name: node for node in self.nodes for name in node.output}
-        wanted = "head" if "head" in self.outputs else self.outputs[0]
+        wanted = "action" if "action" in self.outputs else self.outputs[0]
         found: list[Any] = []
         while wanted != self.input:
             if wanted not in made or len(found) > len(self.nodes):

@@ -119,8 +119,9 @@ class _Chain:
 
     def _normalise(self, kind: str, node: Any, constants: list[np.ndarray]) -> None:
         """z = clip((o - mean) / scale)."""
-        if kind == "Clip" and len(constants) == 2 and float(constants[0]) == -float(constants[1]) < 0:
-            self.clip = min(self.clip, float(constants[1]))
+        ends = [float(c.reshape(())) for c in constants if c.size == 1] if kind == "Clip" else []
+        if len(ends) == len(constants) == 2 and ends[0] == -ends[1] < 0:
+            self.clip = min(self.clip, ends[1])
             self.normalises = True
             return
         if kind == "Clip" or len(constants) != 1 or not self.graph.first_is_variable(node) or math.isfinite(self.clip):
@@ -164,7 +165,7 @@ class _Chain:
         dense = [layer for layer in self.layers if isinstance(layer, eqx.nn.Linear)]
         if not dense:
             raise NotSequentialError("it computes with constants before its first dense layer")
-        return dense[-1].out_features
+        return int(dense[-1].out_features)
 
     def _convolution(self, node: Any, constants: list[np.ndarray]) -> None:
         pads = self.graph.attribute(node, "pads", [0, 0, 0, 0])

@@ -75,7 +75,7 @@ class _Graph:
 
     def constant(self, value: np.ndarray | np.generic) -> str:
         name = f"c{len(self.constants)}"
-        self.constants.append(self._onnx.numpy_helper.from_array(np.ascontiguousarray(value), name))
+        self.constants.append(self._onnx.numpy_helper.from_array(np.array(value, order="C"), name))
         return name
 
     def rename(self, old: str, new: str) -> None:
