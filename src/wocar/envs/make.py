@@ -1,5 +1,6 @@
 """`make_env`: an environment id to a vector environment. The only place that decides who simulates it."""
 
+import warnings
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -108,11 +109,15 @@ def make_gymnasium_env(id: str, **kwargs: Any) -> gymnasium.Env:
         for what in ("envs", "methods", "attacks"):
             load_plugins(what)
     try:
-        return gymnasium.make(id, **kwargs)
+        with warnings.catch_warnings():  # of versions: they would be said again for every row of a table
+            warnings.simplefilter("ignore")
+            return gymnasium.make(id, disable_env_checker=True, **kwargs)
     except (ImportError, gymnasium.error.DependencyNotInstalled) as error:
         advice = "pip install 'wocar[envpool]'" if id in FASTER_IN_ENVPOOL else _line(error)
         raise UserError(f"environment {id!r} needs a package that is not installed: {advice}") from error
     except gymnasium.error.Error as error:
+        if atari.lacking(id):
+            raise UserError(f"unknown environment {id!r}; if it is an Atari game: {atari.MISSING}") from error
         raise UserError(f"unknown environment {id!r}: {_line(error)}") from error
     except UserError:
         raise

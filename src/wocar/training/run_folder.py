@@ -24,6 +24,7 @@ from wocar.files import (
     read_arrays,
     read_json,
     read_regular,
+    remove_partial,
     tree_arrays,
     write_arrays,
     write_atomic,
@@ -31,6 +32,7 @@ from wocar.files import (
 )
 from wocar.local_key import signature, signed
 from wocar.metrics_file import read_metrics, returns_in
+from wocar.runtime import changed_numerics, fingerprint
 from wocar.schema import fault
 from wocar.training.run_config import RunConfig, from_json, to_json
 from wocar.training.source_commit import source_commit
@@ -66,6 +68,8 @@ class RunFolder:
         except UserError:
             self.close()
             raise
+        for folder in (self.path, self.path / "checkpoints"):
+            remove_partial(folder)
         if not (self.path / "run.json").exists():
             write_json(self.path / "run.json", {"config": to_json(config), **provenance()})
 
@@ -135,6 +139,11 @@ class RunFolder:
         except UserError:
             return False
         return isinstance(facts, dict) and signed(facts.pop("signature", None), config, facts, agent)
+
+    def numeric_changes(self) -> str:
+        """How numbers may come out otherwise here than where the run began; empty where they do not."""
+        data = read_json(self.path / "run.json")
+        return changed_numerics(data.get("numerics")) if isinstance(data, dict) else ""
 
     def cut_metrics(self, iteration: int) -> None:
         """Drop metrics of iterations after a checkpoint: they will be computed again."""
@@ -221,4 +230,5 @@ def provenance() -> dict[str, Any]:
     command = shlex.join([program, *sys.argv[1:]])
     machine = {"system": platform.system(), "processor": platform.machine(), "cores": os.cpu_count()}
     git = source_commit()
-    return {"command": command, "versions": versions, "machine": machine, **({"git": git} if git else {})}
+    made = {"command": command, "versions": versions, "machine": machine, "numerics": fingerprint()}
+    return {**made, **({"git": git} if git else {})}
