@@ -70,6 +70,7 @@ class RunFolder:
             raise
         for folder in (self.path, self.path / "checkpoints"):
             remove_partial(folder)
+        self._prune()
         if not (self.path / "run.json").exists():
             write_json(self.path / "run.json", {"config": to_json(config), **provenance()})
 
@@ -99,6 +100,10 @@ class RunFolder:
             facts = {"iteration": iteration, "sha256": digest, **data}
             mark = signature(self._config, facts, read_json(folder / "agent.json"))
             write_json(folder / "learner.json", {**facts, "signature": mark})
+        self._prune()
+
+    def _prune(self) -> None:
+        """Remove all but the last two checkpoints, unless all are kept."""
         for old in [] if self._keep else self.checkpoints()[:-2]:
             with one_line_errors("remove", old):
                 for file in old.iterdir():
