@@ -11,8 +11,11 @@ import pytest
 
 from wocar.agent import Agent
 from wocar.cli import main
-from wocar.envs import env_spec
+from wocar.envs import atari, env_spec, make_env
+from wocar.envs.render import make_rendered
 from wocar.networks import CategoricalPolicy, RunningNormaliser
+from wocar.runtime import fingerprint
+from wocar.types import UserError
 
 
 def small_agent(folder: Path) -> Path:
@@ -57,3 +60,53 @@ def test_resume_says_where_it_starts(tmp_path: Path, capsys: pytest.CaptureFixtu
     code, said = told(capsys, *words)
     assert code == 0 and f"there is no run in {tmp_path / 'run'} to resume: training starts anew" in said
     assert f"continuing from {tmp_path / 'run' / 'checkpoints' / '0000002'}" in told(capsys, *words)[1]
+
+
+def test_resume_says_where_numbers_may_differ(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = {"steps": 32, "n-envs": 2, "n-steps": 8, "minibatches": 1, "hidden": 4}
+    words = ["train", "ppo", "--env", "CartPole-v1", "--out", tmp_path / "run", "--resume"]
+    words += [f"--{name}={size}" for name, size in sizes.items()]
+    assert "end otherwise" not in told(capsys, *words)[1]
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["numerics"] == fingerprint()
+    assert "end otherwise" not in told(capsys, *words)[1]
+    monkeypatch.setenv("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=true")
+    assert "may end otherwise than without the pause: XLA_FLAGS" in told(capsys, *words)[1]
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["audit", "nope.zip"], "wocar: there is no nope.zip"),
+        (["audit", "x", "--epz", "3"], "wocar: Unrecognized options: --epz, 3; did you mean --eps?; see wocar audit"),
+        (["audit"], "wocar: Missing "),
+        (["train", "ppo", "--steps", "x"], "wocar: Error parsing --steps: invalid literal"),
+    ],
+)
+def test_mistakes_are_one_plain_line(argv: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, said = told(capsys, *argv)
+    assert code == 2 and said.startswith(words) and said.count("\n") == 1
+    assert "helptext" not in said
+
+
+def test_an_environment_that_does_not_fit_is_described(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, said = told(capsys, "audit", small_agent(tmp_path / "agent"), "--env", "Pendulum-v1")
+    assert (
+        code == 2 and "(observations (3,), 1 action coordinates) than the agent's CartPole-v1 ((4,), 2 actions)" in said
+    )
+
+
+def test_games_without_ale_py_name_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wocar.envs.atari.find_spec", lambda name: None)
+    monkeypatch.setattr("wocar.envs.make.find_spec", lambda name: None)
+    atari.parse.cache_clear()
+    with pytest.raises(UserError, match=r"pip install 'wocar\[atari\]'"):
+        make_env("NotAGame-v5", 1, 0)
+    atari.parse.cache_clear()
+
+
+def test_a_wrong_way_to_draw_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MUJOCO_GL", "foo")
+    with pytest.raises(UserError, match="MUJOCO_GL is 'foo'; set it to egl or osmesa"):
+        make_rendered("CartPole-v1", 0)

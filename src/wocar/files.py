@@ -1,9 +1,12 @@
 """Files that survive a crash: atomic writes, checked reads."""
 
 import contextlib
+import ctypes
+import errno
 import hashlib
 import json
 import os
+import re
 import shutil
 import stat
 import uuid
@@ -19,6 +22,8 @@ from safetensors.numpy import load, save
 
 from wocar.types import UserError
 
+PARTIAL = re.compile(r"\.[0-9a-f]{12}\.partial$")
+"""Ends the names of files and folders that are being written."""
 MOST_JSON, MOST_LOG, MOST_ARRAYS = 16_000_000, 256_000_000, 256_000_000
 """Largest files that are read, in bytes: JSON takes many times as much memory."""
 
@@ -86,18 +91,61 @@ def read_json_lines(path: Path) -> list[Any]:
 
 @contextlib.contextmanager
 def atomic_directory(path: Path) -> Iterator[Path]:
-    """A directory that gets its name only when everything in it is written."""
-    temporary = path.with_name(path.name + ".partial")
+    """A directory that gets its name only when everything in it is written; one of that name is there until then."""
+    temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex[:12]}.partial")
     with one_line_errors("write", path):
-        shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(parents=True)
     try:
         yield temporary
         with one_line_errors("write", path):
-            shutil.rmtree(path, ignore_errors=True)
-            os.replace(temporary, path)
+            _take_name(temporary, path)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _take_name(new: Path, path: Path) -> None:
+    """Give a directory a name; what has it already is then found under the other's."""
+    for folder in (*new.rglob("*"), new):
+        if folder.is_dir():
+            _sync(folder)
+    try:
+        os.rename(new, path)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
+        if not _exchange(new, path):
+            aside = new.with_name(f"{new.name}.old")
+            os.rename(path, aside)
+            os.rename(new, path)
+            os.rename(aside, new)
+    _sync(path.parent)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Swap two names at once, where the system can."""
+    try:
+        swap = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError):
+        return False
+    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    return swap(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0
+
+
+def _sync(folder: Path) -> None:
+    """Have a directory's entries on the disk."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def remove_partial(folder: Path) -> None:
+    """Remove what `atomic_directory` and `write_atomic` left in a folder when their process died."""
+    for path in folder.glob("*.partial") if folder.is_dir() else ():
+        if PARTIAL.search(path.name):
+            with contextlib.suppress(OSError):
+                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
 
 
 def tree_arrays(tree: Any) -> dict[str, np.ndarray]:

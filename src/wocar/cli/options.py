@@ -15,7 +15,7 @@ from wocar.text import plain_text
 from wocar.types import UserError
 
 T = TypeVar("T")
-ANSI = re.compile(r"\x1b\[[0-9;]*m|[╭╮╰╯│─]+")
+ANSI = re.compile(r"\x1b\[[0-9;]*m|[╭╮╰╯│─]+|-{5,}")
 
 
 def parse(kind: Any, argv: list[str], command: str, description: str, default: Any = None) -> Any:
@@ -31,8 +31,14 @@ def parse(kind: Any, argv: list[str], command: str, description: str, default: A
         if not stop.code:
             raise
         words = " ".join(ANSI.sub(" ", said.getvalue()).split())
-        words = re.sub(r"^Parsing error\s*|^(Unrecognized|Required) options\s*", r"\1 ", words).strip()
-        raise UserError(f"{words.split(' For full helptext')[0]}; see wocar {command} --help") from None
+        raise UserError(f"{_mistake(words)}; see wocar {command} --help") from None
+
+
+def _mistake(words: str) -> str:
+    """What the parser said, without its headings and help texts."""
+    words = re.sub(r"^(Parsing error|(Unrecognized|Required) options|Missing argument|Value error)\s+", "", words)
+    words = re.split(r" For full helptext| Argument helptext:", words)[0]
+    return re.sub(r"\s*Perhaps you meant: (--[\w-]+).*", r"; did you mean \1?", words).strip()
 
 
 def peek(argv: list[str], option: str, default: str) -> str:

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import warnings
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -140,12 +141,16 @@ def make_gymnasium_env(id: str, **kwargs: Any) -> gymnasium.Env:
         for what in ("envs", "methods", "attacks"):
             load_plugins(what)
     try:
-        env = gymnasium.make(id, **kwargs)
+        with warnings.catch_warnings():  # of versions: they would be said again for every row of a table
+            warnings.simplefilter("ignore")
+            env = gymnasium.make(id, disable_env_checker=True, **kwargs)
         return FlattenObservation(env) if isinstance(env.observation_space, gymnasium.spaces.Dict) else env
     except (ImportError, gymnasium.error.DependencyNotInstalled) as error:
         advice = "pip install 'wocar[envpool]'" if id in FASTER_IN_ENVPOOL else _line(error)
         raise UserError(f"environment {id!r} needs a package that is not installed: {advice}") from error
     except gymnasium.error.Error as error:
+        if atari.lacking(id):
+            raise UserError(f"unknown environment {id!r}; if it is an Atari game: {atari.MISSING}") from error
         raise UserError(f"unknown environment {id!r}: {_line(error)}") from error
     except UserError:
         raise

@@ -39,12 +39,15 @@ class RenderedEnv:
             self._drawn.unwrapped.perceived = shown
         try:
             return np.asarray(self._drawn.render())
-        except gymnasium.error.DependencyNotInstalled as error:
-            raise UserError(f"{self.env.spec.id} cannot be drawn: {error}") from error
+        except Exception as error:
+            reason = " ".join(str(error).split())
+            raise UserError(f"{self.env.spec.id} cannot be drawn: {reason or type(error).__name__}") from error
 
 
 def make_rendered(id: str, seed: int) -> RenderedEnv:
     """One environment whose frames can be asked for; a UserError where it cannot be drawn here."""
+    if os.environ.get("MUJOCO_GL", "").lower() not in ("", "glfw", "glx", "wgl", "cgl", *BACKENDS):
+        raise UserError(f"MUJOCO_GL is {os.environ['MUJOCO_GL']!r}; set it to {' or '.join(BACKENDS)}, or unset it")
     if len(env_spec(id).obs_shape) == 3:
         return RenderedEnv(make_env(id, 1, seed, threads=1), None, fps=15)
     if registered_name(id) not in gymnasium.registry:

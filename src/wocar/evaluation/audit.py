@@ -19,6 +19,7 @@ from wocar.evaluation.audit_file import AuditFolder
 from wocar.evaluation.audit_result import AuditPoint, AuditResult, AuditRow, AuditSuite, CellResult, Selection
 from wocar.evaluation.flags import distinct, flags_of
 from wocar.evaluation.suites import AttackSettings, AuditPlan, suite_digest
+from wocar.runtime import fingerprint
 from wocar.threat import Threat
 from wocar.types import UserError, require_compatible
 
@@ -210,6 +211,7 @@ class _Audit:
         """The cell from the folder, or run and kept there. An attack once made is in `made`."""
         attack = {"attack": cell.name, "settings": cell.settings, **_key(cell.threat)}
         common = {"wocar": __version__, "agent": self.digest, "env": self.agent.spec.id, "seed": self.plan.seed}
+        common |= {"numerics": fingerprint()}
         key = {**common, **attack, "episodes": cell.episodes, "episode_seed": cell.seed, "rows": ROWS}
         found = self.folder.read(key)
         if found is not None:

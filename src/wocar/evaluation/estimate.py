@@ -87,7 +87,7 @@ def estimate(
         if count <= 0:
             raise UserError(f"--{name} must be positive, not {count}")
     if explorations < 0:
-        raise UserError(f"--explorations must not be negative, not {explorations}")
+        raise UserError(f"--explorations must be 0 or more, not {explorations}")
     if agent.recurrent:
         raise UserError("estimates are for policies without memory: the sets of actions come from bounds of a network")
     rollout = collect_rollout(agent, steps, seed)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -40,28 +41,29 @@ def load_onnx(data: bytes, name: str, env: str | None, spec_of: Callable[[str], 
     spec = spec_of(id)
     meta = {"method": graph.properties.get("method") or "onnx", "source": name, "library": "onnx"}
     try:
-        with one_line_refusal(name):
-            return _white_box(graph, spec, meta)
+        return white_box(graph, name, spec, meta)
     except NotSequentialError as reason:
         about = meta | {"digest": hashlib.sha256(data).hexdigest(), "notes": [f"{reason}: it is a black box here"]}
         return onnx_black_box(data, name, graph, spec, about)
 
 
-def _white_box(graph: Graph, spec: EnvSpec, meta: dict[str, Any]) -> Agent:
-    chain = _Chain(graph, spec)
-    while chain.node < len(chain.nodes):
-        chain.step()
-    network = eqx.nn.Sequential(chain.layers)
-    if chain.picks != spec.actions.discrete and chain.picks:
-        raise ValueError(f"it picks one of several actions, those of {spec.id} are continuous")
-    normaliser = chain.normaliser or ScaledNormaliser.identity(spec.obs_shape)
-    size = forward(network, jnp.zeros((1, *spec.obs_shape), jnp.float32)).shape
-    if size != (1, spec.actions.size):
-        raise ValueError(f"its outputs have shape {size[1:]}, the actions of {spec.id} {(spec.actions.size,)}")
-    if spec.actions.discrete:
-        return checked(Agent(spec, normaliser, GreedyPolicy(network), {}, meta))
-    log_std = jnp.full(spec.actions.size, math.log(0.1), jnp.float32)
-    return checked(Agent(spec, normaliser, GaussianPolicy(network, log_std), {}, meta | chain.cut))
+def white_box(graph: Graph, name: str, spec: EnvSpec, meta: dict[str, Any]) -> Agent:
+    """The graph as a network; a NotSequentialError where it is none."""
+    with one_line_refusal(name):
+        chain = _Chain(graph, spec)
+        while chain.node < len(chain.nodes):
+            chain.step()
+        network = eqx.nn.Sequential(chain.layers)
+        if chain.picks and not spec.actions.discrete:
+            raise ValueError(f"it picks one of several actions, those of {spec.id} are continuous")
+        normaliser = chain.normaliser or ScaledNormaliser.identity(spec.obs_shape)
+        size = jax.eval_shape(lambda x: forward(network, x), jnp.zeros((1, *spec.obs_shape), jnp.float32)).shape
+        if size != (1, spec.actions.size):
+            raise ValueError(f"its outputs have shape {size[1:]}, the actions of {spec.id} {(spec.actions.size,)}")
+        if spec.actions.discrete:
+            return checked(Agent(spec, normaliser, GreedyPolicy(network), {}, meta))
+        log_std = jnp.full(spec.actions.size, math.log(0.1), jnp.float32)
+        return checked(Agent(spec, normaliser, GaussianPolicy(network, log_std), {}, meta | chain.cut))
 
 
 class _Chain:

@@ -1,6 +1,7 @@
 """Training loop: iterations, metrics, checkpoints, resume."""
 
 import contextlib
+import sys
 import time
 from collections import deque
 from collections.abc import Callable
@@ -193,5 +194,7 @@ class _Run:
         if found is None:
             return
         self.iteration, agent, state, data = found
+        if changes := self.folder.numeric_changes():
+            print(f"wocar: this run may end otherwise than without the pause: {changes}", file=sys.stderr)
         self.trainer.restore(agent, state, data)
         self.late_returns.extend(data["late_returns"])

@@ -24,6 +24,7 @@ from wocar.files import (
     read_arrays,
     read_json,
     read_regular,
+    remove_partial,
     tree_arrays,
     write_arrays,
     write_atomic,
@@ -31,6 +32,7 @@ from wocar.files import (
 )
 from wocar.local_key import signature, signed
 from wocar.metrics_file import read_metrics, returns_in
+from wocar.runtime import changed_numerics, fingerprint
 from wocar.schema import fault
 from wocar.training.run_config import RunConfig, from_json, to_json
 from wocar.training.source_commit import source_commit
@@ -66,6 +68,9 @@ class RunFolder:
         except UserError:
             self.close()
             raise
+        for folder in (self.path, self.path / "checkpoints"):
+            remove_partial(folder)
+        self._prune()
         if not (self.path / "run.json").exists():
             write_json(self.path / "run.json", {"config": to_json(config), **provenance()})
 
@@ -95,6 +100,10 @@ class RunFolder:
             facts = {"iteration": iteration, "sha256": digest, **data}
             mark = signature(self._config, facts, read_json(folder / "agent.json"))
             write_json(folder / "learner.json", {**facts, "signature": mark})
+        self._prune()
+
+    def _prune(self) -> None:
+        """Remove all but the last two checkpoints, unless all are kept."""
         for old in [] if self._keep else self.checkpoints()[:-2]:
             with one_line_errors("remove", old):
                 for file in old.iterdir():
@@ -135,6 +144,11 @@ class RunFolder:
         except UserError:
             return False
         return isinstance(facts, dict) and signed(facts.pop("signature", None), config, facts, agent)
+
+    def numeric_changes(self) -> str:
+        """How numbers may come out otherwise here than where the run began; empty where they do not."""
+        data = read_json(self.path / "run.json")
+        return changed_numerics(data.get("numerics")) if isinstance(data, dict) else ""
 
     def cut_metrics(self, iteration: int) -> None:
         """Drop metrics of iterations after a checkpoint: they will be computed again."""
@@ -221,4 +235,5 @@ def provenance() -> dict[str, Any]:
     command = shlex.join([program, *sys.argv[1:]])
     machine = {"system": platform.system(), "processor": platform.machine(), "cores": os.cpu_count()}
     git = source_commit()
-    return {"command": command, "versions": versions, "machine": machine, **({"git": git} if git else {})}
+    made = {"command": command, "versions": versions, "machine": machine, "numerics": fingerprint()}
+    return {**made, **({"git": git} if git else {})}
