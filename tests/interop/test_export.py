@@ -14,6 +14,7 @@ import pytest
 
 import wocar
 from wocar.agent import Agent
+from wocar.black_box import black_box
 from wocar.cli import main
 from wocar.interop import load
 from wocar.interop.pickle_writer import PickleWriter, torch_file
@@ -236,6 +237,7 @@ def test_what_cannot_be_expressed_is_refused_in_one_line(tmp_path: Path) -> None
             "sb3",
         ),
         "unknown format": (AGENTS["dqn"], "keras"),
+        "no weights to write": (black_box(lambda obs: 0, spec), "onnx"),
     }
     for reason, (agent, to) in cases.items():
         with pytest.raises(UserError, match=reason) as caught:
@@ -283,3 +285,11 @@ def test_our_reader_reads_what_our_writer_writes() -> None:
     assert back["y"][1] == "ä\n"
     with pytest.raises(TypeError, match="set has no pickle"):
         PickleWriter().dump({1})
+
+
+def test_samples_of_a_squashed_gaussian_are_those_of_its_policy() -> None:
+    agent, z = AGENTS["sac"], observations(AGENTS["sac"])
+    noise = np.random.default_rng(7).standard_normal((len(z), 2), dtype=np.float32)
+    expected = agent.policy.scaled(agent.policy.sample(z, noise)[0])
+    np.testing.assert_allclose(agent.act(z, np.random.default_rng(7)), expected, atol=1e-5)
+    assert not np.allclose(expected, agent.act(z))

@@ -29,6 +29,8 @@ def export_agent(
     """
     if to not in SUFFIX:
         raise UserError(f"unknown format {to!r}: choose one of {', '.join(SUFFIX)}")
+    if agent.black_box:
+        raise UserError("a black box cannot be exported: there are no weights to write")
     out = out if out.suffix else out.with_suffix(SUFFIX[to])
     statistics = out.with_name(f"{out.stem}_vec_normalize.pkl")
     notes: list[str] = []

@@ -81,7 +81,7 @@ def read_statistics(statistics: Statistics, seen: Observations) -> tuple[Normali
         mean, variance = (np.array(array(field(tree, "obs_rms", name)), np.float64) for name in ("mean", "var"))
         if mean.shape != seen.shape or variance.shape != seen.shape:
             raise ValueError(f"its observations have shape {mean.shape}, the agent's {seen.shape}")
-        scale, clip = np.sqrt(variance + epsilon), number(field(tree, "clip_obs"))
-        if not (np.all(np.isfinite(mean)) and np.all(scale > 0) and np.all(np.isfinite(scale)) and clip > 0):
+        square, clip = variance + epsilon, number(field(tree, "clip_obs"))
+        if not (np.all(np.isfinite(mean)) and np.all(square > 0) and np.all(np.isfinite(square)) and clip > 0):
             raise ValueError("its statistics are not finite numbers")
-        return ScaledNormaliser(mean, scale, clip), notes
+        return ScaledNormaliser(mean, np.sqrt(square), clip), notes
