@@ -20,8 +20,8 @@ of observations (or object with such a `predict`): a black box."""
 
 
 def load(agent: AgentSource, env: str | None = None, normaliser: Path | str | None = None) -> Agent:
-    """The agent in a run folder, an agent folder, a Stable-Baselines3 zip, hub folder or model, a .model file, or one of
-    the zoo (`zoo:NAME`).
+    """The agent in a run folder, an agent folder, a Stable-Baselines3 zip, hub folder or model, a .model file, or
+    one of the zoo (`zoo:NAME`).
 
     For what is another library's: `env` is the environment's id where it does not tell, `normaliser` a pickle of
     VecNormalize. Our own agents hold their normaliser; `env` is then another environment for the same agent.

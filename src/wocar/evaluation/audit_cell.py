@@ -75,7 +75,7 @@ def run_cell(agent: Agent, cell: AuditCell, made: Trained, on_episodes: Callable
     return row
 
 
-def applied(agent: Agent, cell: AuditCell, attack: Any) -> tuple[ProbedPerturbation | None, Any]:
+def applied(agent: Agent, cell: AuditCell, attack: Any) -> tuple["ProbedPerturbation | None", Any]:
     """The attack on what the agent sees, and the one on what it does; a fault knows no radius."""
     if cell.kind.family == "bound":
         return None, GreedyWorstCase(cell.threat.ball_for(agent))
