@@ -22,8 +22,9 @@ from wocar.evaluation.audit_file import AuditFolder
 from wocar.evaluation.audit_result import AuditResult
 from wocar.evaluation.estimate import EstimateResult
 from wocar.evaluation.estimate import estimate as run_estimate
+from wocar.evaluation.frozen_suites import BUDGET_STEPS
 from wocar.evaluation.sensors import read_threat
-from wocar.evaluation.suites import BUDGET_STEPS, AuditPlan, attack_plan, suite_plan
+from wocar.evaluation.suites import AuditPlan, attack_plan, suite_plan
 from wocar.evaluation.worst_case import Calibration, calibrate
 from wocar.files import write_json
 from wocar.loading import AgentSource, load

@@ -10,7 +10,8 @@ import pytest
 from wocar.agent import Agent
 from wocar.api import asked_threats, default_threat
 from wocar.evaluation.attack_registry import attack_names
-from wocar.evaluation.suites import SUITES, attack_plan, suite_digest, suite_plan
+from wocar.evaluation.frozen_suites import SUITES
+from wocar.evaluation.suites import attack_plan, suite_digest, suite_plan
 from wocar.networks import PixelNormaliser, RunningNormaliser, ScaledNormaliser
 from wocar.threat import Threat
 from wocar.types import UserError

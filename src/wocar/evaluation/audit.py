@@ -18,7 +18,8 @@ from wocar.evaluation.audit_cell import AuditCell, run_cell
 from wocar.evaluation.audit_file import AuditFolder
 from wocar.evaluation.audit_result import AuditPoint, AuditResult, AuditRow, AuditSuite, CellResult, Selection
 from wocar.evaluation.flags import distinct, flags_of
-from wocar.evaluation.suites import AttackSettings, AuditPlan, suite_digest
+from wocar.evaluation.frozen_suites import AttackSettings
+from wocar.evaluation.suites import AuditPlan, suite_digest
 from wocar.runtime import fingerprint
 from wocar.threat import Threat
 from wocar.types import UserError, require_compatible
