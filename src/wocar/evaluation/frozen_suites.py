@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from itertools import product
 from typing import Any
 
+from wocar.evaluation.fault_suite import SENSORS_V1
+
 AttackSettings = dict[str, Any]
 Attacks = dict[str, list[AttackSettings]]
 
@@ -198,4 +200,5 @@ SUITES: dict[str, dict[str, Any]] = {
             "pa-ad": _learned(*DIRECTORS),
         },
     },
+    "sensors-v1": SENSORS_V1,
 }

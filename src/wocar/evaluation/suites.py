@@ -10,8 +10,6 @@ from wocar.evaluation.frozen_suites import BUDGET_STEPS, EPISODES, SELECT_EPISOD
 from wocar.threat import Threat
 from wocar.types import UserError
 
-SUITES["sensors-v1"] = SENSORS_V1
-
 
 @dataclass(frozen=True)
 class AuditPlan:
