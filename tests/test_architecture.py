@@ -33,16 +33,18 @@ MAY_IMPORT: dict[str, list[str]] = {
     "envs": ["plugins", "types"],
     "agent": ["files", "networks", "schema", "types"],
     "rollout": ["agent", "networks", "types"],
+    "episodes": ["agent", "envs", "networks", "types"],
     "threat": ["bounds", "networks", "types"],
     "config_base": ["threat", "types"],
     "mechanisms": ["bounds", "config_base", "schedules", "threat", "types"],
-    "attacks": ["agent", "bounds", "mechanisms", "networks", "types"],
+    "attacks": ["agent", "bounds", "episodes", "mechanisms", "networks", "threat", "types"],
     "training": [
         "agent",
         "attacks",
         "bounds",
         "config_base",
         "envs",
+        "episodes",
         "files",
         "local_key",
         "mechanisms",
@@ -61,6 +63,7 @@ MAY_IMPORT: dict[str, list[str]] = {
         "attacks",
         "bounds",
         "envs",
+        "episodes",
         "files",
         "local_key",
         "mechanisms",
@@ -73,11 +76,13 @@ MAY_IMPORT: dict[str, list[str]] = {
         "types",
     ],
     "interop": ["agent", "networks", "types"],
+    "zoo": ["agent", "evaluation", "files", "types"],
 }
 LOWER = list(MAY_IMPORT)
 MAY_IMPORT["methods"] = LOWER
+MAY_IMPORT["loading"] = LOWER
 MAY_IMPORT["report"] = ["agent", "evaluation", "files", "metrics_file", "methods", "schema", "text", "types"]
-MAY_IMPORT["api"] = [*LOWER, "methods"]
+MAY_IMPORT["api"] = [*LOWER, "loading", "methods"]
 MAY_IMPORT["reproduce"] = [*LOWER, "methods", "report"]
 MAY_IMPORT["__init__"] = [*LOWER, "methods", "api"]  # by name, when first used; everyone may read `wocar.__version__`
 MAY_IMPORT["cli"] = [room for room in MAY_IMPORT if room != "__init__"]

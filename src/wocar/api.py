@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from wocar import interop
 from wocar.agent import Agent
 from wocar.attacks.guided import Examples
 from wocar.attacks.learned import learned_attack
@@ -25,6 +24,8 @@ from wocar.evaluation.estimate import estimate as run_estimate
 from wocar.evaluation.suites import BUDGET_STEPS, AuditPlan, attack_plan, suite_plan
 from wocar.evaluation.worst_case import Calibration, calibrate
 from wocar.files import write_json
+from wocar.loading import given_agent, load_attacker
+from wocar.loading import load as load
 from wocar.mechanisms.policy_config import WocarConfig
 from wocar.methods.attackers import attacker_config, attacker_settings
 from wocar.methods.presets import default_config, make_algorithm
@@ -38,38 +39,13 @@ from wocar.training.run_config import RunConfig, with_settings
 from wocar.training.run_folder import (
     RunFolder,
     load_config,
-    load_run_agent,
     provenance,
     returns_of_run,
     training_return,
 )
-from wocar.types import UserError, require_compatible
-
-
-def load(path: Path | str, env: str | None = None, normaliser: Path | str | None = None) -> Agent:
-    """The agent in a run folder, an agent folder, a Stable-Baselines3 zip or a published .model file.
-
-    For files: `env` is the environment's id where they do not tell, `normaliser` a pickle of VecNormalize. A folder
-    holds its normaliser; `env` is then another environment for the same agent.
-    """
-    if not Path(path).exists():
-        raise UserError(f"there is no {path}")
-    if Path(path).is_file():
-        allow_import(env)
-        return interop.load(path, env, Path(normaliser) if normaliser else None)
-    if normaliser is not None:
-        raise UserError(f"--normaliser is for a Stable-Baselines3 zip; the agent in {path} holds its own")
-    return in_environment(load_run_agent(Path(path)), env)
-
-
-def in_environment(agent: Agent, env: str | None) -> Agent:
-    """The agent in another environment that shows and takes the same arrays; None: in its own."""
-    allow_import(env)
-    if env is None or env == agent.spec.id:
-        return agent
-    spec = env_spec(env)
-    require_compatible(agent.spec, spec)
-    return dataclasses.replace(agent, spec=agent.spec._replace(id=env, max_steps=spec.max_steps))
+from wocar.types import UserError
+from wocar.zoo.entries import ZooEntry
+from wocar.zoo.verify import Comparison, compared, repeated_attacks
 
 
 def train(
@@ -172,7 +148,7 @@ def audit(
     if isinstance(attacks, str):
         attacks = [name.strip() for name in attacks.split(",")]
     path = Path(agent) if isinstance(agent, Path | str) else None
-    victim = _agent(agent, env if path and path.is_file() else None, normaliser)  # others move in the plan
+    victim = given_agent(agent, env if path and path.is_file() else None, normaliser)  # others move in the plan
     trained = training_return(path) if path else None
     start = threat or default_threat(victim, _attacked(attacks))
     threats = asked_threats(start, eps, norm=norm, units=units, radii=radii)
@@ -182,7 +158,7 @@ def audit(
     else:
         plan = attack_plan(["none"] if attacks is None else list(attacks), threats, budget_steps, **numbers)
         plan = dataclasses.replace(plan, attacks=_usual_settings(victim, plan, budget_steps))
-    given = {Path(path).name: _attacker(Path(path)) for path in attackers}
+    given = {Path(path).name: load_attacker(Path(path)) for path in attackers}
     digests = {name: adversary.digest() for name, adversary in given.items()}
     extra = {f"trained:{name}": [{"sha256": digest}] for name, digest in digests.items()}
     plan = dataclasses.replace(plan, attacks=plan.attacks | extra)
@@ -191,6 +167,21 @@ def audit(
         folder = AuditFolder(Path(temporary if out is None else out), fresh)
         source = str(path) if path else None
         return run_audit(victim, plan, folder, train_for_audit, ready, watch, trained, source, provenance())
+
+
+def verify_zoo(
+    entry: ZooEntry, episodes: int = 10, seed: int | None = None, watch: AuditObserver | None = None
+) -> list[Comparison]:
+    """Attack an agent of the zoo once more, and compare with the numbers it is listed with.
+
+    By default on the seed of its audit, so that searched attacks repeat.
+    """
+    threat, attacks = Threat.from_json(entry.data["threat"]), repeated_attacks(entry)
+    seed = entry.data["seeds"]["report"] if seed is None else seed
+    plan = AuditPlan(attacks, (threat,), episodes, select_episodes=1, seed=seed)
+    with tempfile.TemporaryDirectory() as temporary:
+        found = run_audit(entry.agent(), plan, AuditFolder(Path(temporary)), watch=watch)
+    return compared(entry, found)
 
 
 def estimate(
@@ -215,21 +206,12 @@ def estimate(
 
     The threat is by default that of the agent's training; `eps`, `norm`, `units` and `radii` change it.
     """
-    policy = _agent(agent, env, normaliser)
+    policy = given_agent(agent, env, normaliser)
     threats = asked_threats(threat or default_threat(policy), eps, norm=norm, units=units, radii=radii)
     found = run_estimate(policy, threats, steps, sweeps, explorations, seed, episodes, bounds, on_radius)
     where: Any = {"agent": str(agent)} if isinstance(agent, Path | str) else {}
     made: Any = provenance()
     return {**where, **found, **made}
-
-
-def _agent(agent: Agent | Path | str, env: str | None, normaliser: Path | str | None) -> Agent:
-    """The agent itself, or the one at a path; in another environment where one is named."""
-    if isinstance(agent, Path | str):
-        return load(agent, env, normaliser)
-    if normaliser is not None:
-        raise UserError("normaliser= is for a Stable-Baselines3 zip; an Agent holds its own")
-    return in_environment(agent, env)
 
 
 def default_threat(agent: Agent, on: Attacked = "observation") -> Threat:
@@ -272,13 +254,3 @@ def _usual_settings(victim: Agent, plan: AuditPlan, budget_steps: int | None) ->
     director = {"actor": "target"} if victim.spec.actions.discrete else {}
     learned: dict[str, dict[str, Any]] = {"sa-rl": usual, "pa-ad": usual | director}
     return {name: [learned.get(name, {})] for name in plan.attacks}
-
-
-def _attacker(path: Path) -> Agent:
-    """The adversary in a folder, or the one that a published file holds beside its victim."""
-    if not path.is_file():
-        return load_run_agent(path)
-    adversary = interop.load_all(path).adversary
-    if adversary is None:
-        raise UserError(f"{path} holds no adversary")
-    return adversary
