@@ -3,7 +3,7 @@ PYTHON ?= python3
 # Two processes, each file in one of them, in the order of tests/conftest.py. PYTEST_ARGS= for a single process.
 PYTEST_ARGS ?= -n 2 --dist loadfile --no-loadscope-reorder
 # Tests of equations, bounds, networks, files and house rules: no training, no simulator, no child process that imports JAX.
-FAST := $(addprefix tests/,test_architecture.py test_agent.py test_docs.py test_files.py test_plugins.py test_schedules.py test_threat.py interop) \
+FAST := $(addprefix tests/,test_architecture.py test_agent.py test_docs.py test_files.py test_plugins.py test_schedules.py test_schema.py test_threat.py test_threat_model.py interop) \
 	$(wildcard tests/methods/test_[glr]*.py) $(addprefix tests/attacks/test_,budget.py by_hand.py guided.py) \
 	$(addprefix tests/bounds/test_,action_sets.py ball.py oracle.py relaxation.py search.py soundness.py) \
 	$(addprefix tests/evaluation/test_,flags.py seeds.py statistics.py suites.py) \
