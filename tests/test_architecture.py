@@ -36,16 +36,18 @@ MAY_IMPORT: dict[str, list[str]] = {
     "agent": ["files", "networks", "schema", "types"],
     "black_box": ["agent", "networks", "types"],
     "rollout": ["agent", "networks", "types"],
+    "episodes": ["agent", "envs", "networks", "types"],
     "threat": ["bounds", "networks", "types"],
     "config_base": ["threat", "types"],
     "mechanisms": ["bounds", "config_base", "schedules", "threat", "types"],
-    "attacks": ["agent", "bounds", "mechanisms", "networks", "types"],
+    "attacks": ["agent", "bounds", "episodes", "mechanisms", "networks", "threat", "types"],
     "training": [
         "agent",
         "attacks",
         "bounds",
         "config_base",
         "envs",
+        "episodes",
         "files",
         "local_key",
         "mechanisms",
@@ -64,6 +66,7 @@ MAY_IMPORT: dict[str, list[str]] = {
         "attacks",
         "bounds",
         "envs",
+        "episodes",
         "files",
         "local_key",
         "mechanisms",
@@ -76,10 +79,11 @@ MAY_IMPORT: dict[str, list[str]] = {
         "types",
     ],
     "interop": ["agent", "black_box", "bounded_json", "files", "networks", "types"],
+    "zoo": ["agent", "evaluation", "files", "types"],
 }
 LOWER = list(MAY_IMPORT)
-MAY_IMPORT["loading"] = ["agent", "black_box", "envs", "interop", "training", "types"]
 MAY_IMPORT["methods"] = LOWER
+MAY_IMPORT["loading"] = LOWER
 MAY_IMPORT["report"] = ["agent", "evaluation", "files", "metrics_file", "methods", "schema", "text", "types"]
 MAY_IMPORT["api"] = [*LOWER, "loading", "methods"]
 MAY_IMPORT["reproduce"] = [*LOWER, "methods", "report"]

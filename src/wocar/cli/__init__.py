@@ -11,6 +11,7 @@ COMMANDS = {
     "train": "train an agent",
     "audit": "returns of an agent without attack and under attacks",
     "estimate": "worst-attack value of a fixed policy, no attacker trained",
+    "zoo": "trained agents that come with wocar, with audited numbers",
     "methods": "training methods, and where the settings of one come from",
     "reproduce": "a table or figure of the paper",
     "report": "one page of what was trained and measured",

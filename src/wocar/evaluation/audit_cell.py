@@ -9,12 +9,13 @@ import numpy as np
 from wocar.agent import Agent
 from wocar.attacks import Disturbance, Perturbation, zero_gradient_share
 from wocar.envs.time_limit import without_time_limit
+from wocar.episodes import run_episodes
 from wocar.evaluation.attack_context import Trained
 from wocar.evaluation.attack_registry import AttackKind
 from wocar.evaluation.audit_result import CellResult
 from wocar.evaluation.certified import GreedyWorstCase
-from wocar.evaluation.episodes import run_episodes
 from wocar.evaluation.statistics import summarise
+from wocar.files import checksum, tree_arrays
 from wocar.networks.normaliser import changes_nothing
 from wocar.threat import Threat
 from wocar.types import Policy
@@ -63,6 +64,8 @@ def run_cell(agent: Agent, cell: AuditCell, made: Trained, on_episodes: Callable
         "budget_used": perturb.attack.used if perturb else getattr(disturb, "used", None),
         "zero_gradients": perturb.zero_gradients if perturb else None,
     }
+    if digest := attacker_digest(made.attack):
+        row["attacker_sha256"] = digest
     if done.flips is not None:
         row["flips"] = done.flips
     _, limit = without_time_limit(agent.spec.id)
@@ -73,6 +76,15 @@ def run_cell(agent: Agent, cell: AuditCell, made: Trained, on_episodes: Callable
     if made.predicted is not None:
         row["predicted"] = made.predicted
     return row
+
+
+def attacker_digest(attack: Any) -> str | None:
+    """Hash of what an attack has learned or searched; None where it holds no arrays."""
+    arrays = tree_arrays(attack)
+    if not arrays:
+        return None
+    parts = (f"{name}{array.shape}{array.dtype}".encode() + array.tobytes() for name, array in arrays.items())
+    return checksum(b"".join(parts))
 
 
 class ProbedPerturbation:

@@ -9,7 +9,7 @@ import numpy as np
 from wocar.agent import Agent
 from wocar.bounds import BoundMethod
 from wocar.envs import takes_raw_actions
-from wocar.evaluation.episodes import run_episodes
+from wocar.episodes import run_episodes
 from wocar.evaluation.estimate_flags import EstimateFlag, estimate_flags
 from wocar.evaluation.worst_case import calibrate, starting_states, worst_case
 from wocar.evaluation.worst_critic import FIT, GAMMA, collect_rollout, fit_worst_value, return_scale
