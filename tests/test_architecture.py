@@ -82,8 +82,8 @@ MAY_IMPORT: dict[str, list[str]] = {
     "zoo": ["agent", "evaluation", "files", "types"],
 }
 LOWER = list(MAY_IMPORT)
-MAY_IMPORT["loading"] = ["agent", "black_box", "envs", "interop", "training", "types", "zoo"]
 MAY_IMPORT["methods"] = LOWER
+MAY_IMPORT["loading"] = LOWER
 MAY_IMPORT["report"] = ["agent", "evaluation", "files", "metrics_file", "methods", "schema", "text", "types"]
 MAY_IMPORT["api"] = [*LOWER, "loading", "methods"]
 MAY_IMPORT["hardening"] = [*LOWER, "loading", "methods", "api"]

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from wocar import interop
 from wocar.agent import Agent
 from wocar.attacks.guided import Examples
 from wocar.attacks.learned import learned_attack
@@ -27,7 +26,8 @@ from wocar.evaluation.sensors import read_threat
 from wocar.evaluation.suites import AuditPlan, attack_plan, suite_plan
 from wocar.evaluation.worst_case import Calibration, calibrate
 from wocar.files import write_json
-from wocar.loading import AgentSource, load
+from wocar.interop import is_foreign
+from wocar.loading import AgentSource, load, load_attacker
 from wocar.mechanisms.policy_config import WocarConfig
 from wocar.methods.attackers import attacker_config, attacker_settings
 from wocar.methods.presets import default_config, make_algorithm
@@ -41,13 +41,12 @@ from wocar.training.run_config import RunConfig, with_settings
 from wocar.training.run_folder import (
     RunFolder,
     load_config,
-    load_run_agent,
     provenance,
     returns_of_run,
     training_return,
 )
 from wocar.types import UserError
-from wocar.zoo.entries import ZooEntry, is_zoo_name
+from wocar.zoo.entries import ZooEntry
 from wocar.zoo.verify import Comparison, compared, repeated_attacks
 
 USUAL_SUITE = {False: "fast-v2", True: "black-box-v1"}
@@ -154,8 +153,8 @@ def audit(
     allow_import(env)
     if isinstance(attacks, str):
         attacks = [name.strip() for name in attacks.split(",")]
-    path = Path(agent) if isinstance(agent, Path | str) and not is_zoo_name(agent) else None
-    foreign = path is None or interop.is_foreign(path)
+    path = Path(agent) if isinstance(agent, Path | str) else None
+    foreign = path is None or (path.exists() and is_foreign(path))
     victim = load(agent, env if foreign else None, normaliser)  # others move in the plan
     trained = training_return(path) if path else None
     start = threat or (read_threat(sensors, victim.spec) if sensors else default_threat(victim, _attacked(attacks)))
@@ -168,7 +167,7 @@ def audit(
     else:
         plan = attack_plan(["none"] if attacks is None else list(attacks), threats, budget_steps, **numbers)
         plan = dataclasses.replace(plan, attacks=_usual_settings(victim, plan, budget_steps))
-    given = {Path(path).name: _attacker(Path(path)) for path in attackers}
+    given = {Path(path).name: load_attacker(Path(path)) for path in attackers}
     digests = {name: adversary.digest() for name, adversary in given.items()}
     extra = {f"trained:{name}": [{"sha256": digest}] for name, digest in digests.items()}
     plan = dataclasses.replace(plan, attacks=plan.attacks | extra)
@@ -264,13 +263,3 @@ def _usual_settings(victim: Agent, plan: AuditPlan, budget_steps: int | None) ->
     director = {"actor": "target"} if victim.spec.actions.discrete else {}
     learned: dict[str, dict[str, Any]] = {"sa-rl": usual, "pa-ad": usual | director}
     return {name: [learned.get(name, grid[0])] for name, grid in plan.attacks.items()}
-
-
-def _attacker(path: Path) -> Agent:
-    """The adversary in a folder, or the one that a published file holds beside its victim."""
-    if not path.is_file():
-        return load_run_agent(path)
-    adversary = interop.load_all(path).adversary
-    if adversary is None:
-        raise UserError(f"{path} holds no adversary")
-    return adversary

@@ -15,21 +15,20 @@ from wocar.types import UserError, require_compatible
 from wocar.zoo.entries import find_entry, is_zoo_name
 
 AgentSource = Any
-"""A run or agent folder, a file or folder of another library, an `Agent`, a model of Stable-Baselines3, or any function
-of observations (or object with such a `predict`): a black box."""
+"""A run or agent folder, `zoo:NAME`, a file or folder of another library, an `Agent`, a model of Stable-Baselines3, or
+any function of observations (or object with such a `predict`): a black box."""
 
 
 def load(agent: AgentSource, env: str | None = None, normaliser: Path | str | None = None) -> Agent:
-    """The agent in a run folder, an agent folder, a Stable-Baselines3 zip, hub folder or model, a .model file, or
-    one of the zoo (`zoo:NAME`).
+    """The agent in a run or agent folder, of the zoo (`zoo:NAME`), or of another library: docs/import-export.md.
 
     For what is another library's: `env` is the environment's id where it does not tell, `normaliser` a pickle of
     VecNormalize. Our own agents hold their normaliser; `env` is then another environment for the same agent.
     """
     allow_import(env)
-    if is_zoo_name(agent):
-        return in_environment(find_entry(agent).agent(), env)
     statistics = Path(normaliser) if normaliser else None
+    if isinstance(agent, Path | str) and is_zoo_name(agent):
+        agent = find_entry(agent).agent()
     path = Path(agent) if isinstance(agent, Path | str) else None
     if path is not None and not path.exists():
         raise UserError(f"there is no {path}")
@@ -72,3 +71,13 @@ def export(
     victim = load(agent, env, normaliser)
     declared = declared_observations(victim.spec) if to == "sb3" else None
     return export_agent(victim, to, Path(out), Box(*declared) if declared else None, overwrite)
+
+
+def load_attacker(path: Path) -> Agent:
+    """The adversary in a folder, or the one that a published file holds beside its victim."""
+    if not path.is_file():
+        return load_run_agent(path)
+    adversary = interop.load_all(path).adversary
+    if adversary is None:
+        raise UserError(f"{path} holds no adversary")
+    return adversary
