@@ -24,6 +24,8 @@ from wocar.runtime import fingerprint
 from wocar.threat import Threat
 from wocar.types import UserError, require_compatible
 
+Try = tuple[AttackSettings, CellResult]
+"""Settings, with the steps that a rung gave them, and what they did on the episodes of selection."""
 ROWS = 2
 """Version of what a cell holds: those of another version are run again."""
 
@@ -159,28 +161,32 @@ class _Audit:
         taken_over = rows[kind.after]["parameters"] if kind.after in rows else {}
         grid = [{**taken_over, **settings} for settings in grid]
         made: dict[int, Trained] = {}
-        chosen, tried = self._select(name, grid, threat, made) if self.selecting else (0, {})
-        cell = AuditCell(name, kind, grid[chosen], threat, plan.episodes, plan.seed)
+        tried = self._select(name, grid, threat, made) if self.selecting else {}
+        chosen, best = min(((i, t) for i in tried for t in tried[i]), key=_strength, default=(0, None))
+        settings = grid[0] if best is None else best[0]
+        if best is not None and best is not tried[chosen][-1]:
+            made.clear()  # more steps made it weaker: the attacker of an earlier rung is in its folder
+        cell = AuditCell(name, kind, settings, threat, plan.episodes, plan.seed)
         reported = self._cell(cell, "reporting", made, chosen)
         self.reported[name] = {0: made[chosen]} if chosen in made else {}
-        row: AuditRow = {**reported, "family": kind.family, "parameters": grid[chosen]}
-        if tried:
-            row["select"] = _selection(tried[chosen][-1][1])
+        row: AuditRow = {**reported, "family": kind.family, "parameters": settings}
+        if best is not None:
+            row["select"] = _selection(best[1])
         if len(grid) > 1:
-            row["grid"] = [{**last[0], "mean": last[1]["mean"]} for last in (tries[-1] for tries in tried.values())]
-        if tried and len(tried[chosen]) > 1:
-            row["budget_curve"] = [{**_selection(cell), "steps": settings["steps"]} for settings, cell in tried[chosen]]
+            row["grid"] = [{**asked, "mean": found["mean"]} for tries in tried.values() for asked, found in tries]
+        if best is not None and len(tried[chosen]) > 1:
+            row["budget_curve"] = [{**_selection(found), "steps": asked["steps"]} for asked, found in tried[chosen]]
         return row
 
     def _select(
         self, name: str, grid: list[AttackSettings], threat: Threat, made: dict[int, Trained]
-    ) -> tuple[int, dict[int, list[tuple[AttackSettings, CellResult]]]]:
-        """The worst setting on the episodes of selection; of each, how it was tried. `made` keeps the worst's.
+    ) -> dict[int, list[Try]]:
+        """Of each setting, how it was tried on the episodes of selection. `made` keeps the worst of the last rung.
 
         Learned attackers are halved: each rung of the plan trains them for a share of their steps.
         """
         plan, kind = self.plan, kind_of(name)
-        tried: dict[int, list[tuple[AttackSettings, CellResult]]] = {}
+        tried: dict[int, list[Try]] = {}
 
         def strength(i: int) -> float:
             return tried[i][-1][1]["mean"]
@@ -200,7 +206,7 @@ class _Audit:
                 for other in made.keys() - {worst}:
                     del made[other]
             left = sorted(left, key=strength)[:keep]
-        return left[0], tried
+        return tried
 
     def _final(self, rows: dict[str, AuditRow], threat: Threat) -> str:
         """The worst attack: of the finalists on episodes of their own, so that a large grid is no advantage."""
@@ -234,6 +240,10 @@ class _Audit:
         result = run_cell(self.agent, cell, made[at], self.watch.episodes)
         self.folder.write(key, result)
         return result
+
+
+def _strength(tried: tuple[int, Try]) -> float:
+    return tried[1][1]["mean"]
 
 
 def _selection(cell: CellResult) -> Selection:
