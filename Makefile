@@ -3,7 +3,7 @@ PYTHON ?= python3
 # Two processes, each file in one of them, in the order of tests/conftest.py. PYTEST_ARGS= for a single process.
 PYTEST_ARGS ?= -n 2 --dist loadfile --no-loadscope-reorder
 # Tests of equations, bounds, networks, files and house rules: no training, no simulator, no child process that imports JAX.
-FAST := $(addprefix tests/,test_architecture.py test_agent.py test_docs.py test_files.py test_plugins.py test_schedules.py test_threat.py interop) \
+FAST := $(addprefix tests/,test_architecture.py test_agent.py test_docs.py test_files.py test_plugins.py test_schedules.py test_schema.py test_threat.py test_threat_model.py interop) \
 	$(wildcard tests/methods/test_[glr]*.py) $(addprefix tests/attacks/test_,budget.py by_hand.py guided.py) \
 	$(addprefix tests/bounds/test_,action_sets.py ball.py oracle.py relaxation.py search.py soundness.py) \
 	$(addprefix tests/evaluation/test_,flags.py seeds.py statistics.py suites.py) \
@@ -15,7 +15,9 @@ TORCH := torch==2.13.0
 
 TIER ?= whole
 
-PIP = .venv/bin/python -m pip install --quiet --disable-pip-version-check -c requirements/lock.txt
+PIP = .venv/bin/python -m pip install --quiet --disable-pip-version-check
+# Only files whose hashes are in the lists of requirements/, which name every package: nothing else is resolved.
+HASHED = $(PIP) --require-hashes --no-deps -r requirements/
 RUN = .venv/bin/python -m
 
 .DEFAULT_GOAL := help
@@ -24,7 +26,7 @@ RUN = .venv/bin/python -m
 help:  ## list the verbs
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## */\1|/' | awk -F'|' '{ printf "make %-9s %s\n", $$1, $$2 }'
 
-setup: .venv/.setup  ## install wocar and its developer tools into .venv, at the versions of requirements/lock.txt
+setup: .venv/.setup  ## install wocar and its developer tools into .venv, from the hashed files of requirements/setup.txt
 
 oracle: .venv/.oracle  ## add what tests and benchmark compare with or run on: PyTorch, Stable-Baselines3, Ray
 
@@ -66,10 +68,11 @@ lock:  ## resolve the newest allowed versions in a fresh environment and record 
 	rm -rf .cache/lock
 	$(PYTHON) -m venv .cache/lock
 	.cache/lock/bin/pip install --quiet $(TORCH)
-	.cache/lock/bin/pip install --quiet '.[dev,docs,envpool,sb3,ray]'
+	.cache/lock/bin/pip install --quiet '.[dev,docs,envpool,onnx,sb3,ray]'
 	.cache/lock/bin/python -c 'import platform as p; print("# make lock, Python", p.python_version(), p.system(), p.machine())' > .cache/lock.txt
 	.cache/lock/bin/pip freeze --all --exclude pip --exclude wocar >> .cache/lock.txt
 	sed 's/+cpu$$//' .cache/lock.txt > requirements/lock.txt
+	.cache/lock/bin/python scripts/lock.py
 	rm -rf .cache/lock .cache/lock.txt
 
 clean:  ## remove caches and builds, keep .venv and results
@@ -80,16 +83,17 @@ clean:  ## remove caches and builds, keep .venv and results
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "wocar needs Python 3.11 or newer: make PYTHON=python3.11 setup")'
 	$(PYTHON) -m venv .venv
 
-.venv/.setup: pyproject.toml requirements/lock.txt | .venv/bin/python
-	$(PIP) -e '.[dev]'
+.venv/.setup: pyproject.toml requirements/setup.txt | .venv/bin/python
+	$(HASHED)setup.txt
+	$(PIP) --no-deps --no-build-isolation -e .
 	touch $@
 
 # PyTorch goes first and alone: Stable-Baselines3 then finds its requirement met and fetches no other build.
 .venv/.oracle: .venv/.setup
-	$(PIP) $(TORCH)
-	$(PIP) -e '.[dev,envpool,sb3,ray]'
+	$(PIP) -c requirements/lock.txt $(TORCH)
+	$(HASHED)oracle.txt
 	touch $@
 
 .venv/.docs: .venv/.setup
-	$(PIP) -e '.[docs]'
+	$(HASHED)docs.txt
 	touch $@

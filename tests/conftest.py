@@ -26,6 +26,7 @@ LONGEST_FIRST = (
 first, all processes end at about the same time."""
 
 os.environ.setdefault(CACHE, str(TESTS.parent / ".cache" / "jax"))
+os.environ.setdefault("XDG_DATA_HOME", str(TESTS.parent / ".cache" / "data"))  # of the local key
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault(QUICK, "1")  # most tests compile longer than they run
 configure()  # the rest as the command line does, so that tests share compiled programs with the processes they start

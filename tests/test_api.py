@@ -125,3 +125,34 @@ def same_audit(folder: Path) -> None:
     assert row["mean"] == pytest.approx(np.mean(row["returns"]))
     assert row["std"] == pytest.approx(np.std(row["returns"]))
     assert {"agent", "agent_sha256", "threat", "versions", "machine"} <= result.keys()
+
+
+def test_options_are_used_or_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = wocar.train("ppo", "CartPole-v1", out=tmp_path / "run", steps=32, **TINY)
+    with pytest.raises(wocar.UserError, match="holds its own"):
+        wocar.audit(tmp_path / "run", attacks=["none"], normaliser=tmp_path / "x.pkl")
+    with pytest.raises(wocar.UserError, match="holds its own"):
+        wocar.audit(agent, attacks=["none"], normaliser=tmp_path / "x.pkl")
+    assert wocar.load(tmp_path / "run", env="CartPole-v0").spec.id == "CartPole-v0"
+    seen: list[str] = []
+
+    def estimated(agent: wocar.Agent, *_: Any) -> dict[str, Any]:
+        seen.append(agent.spec.id)
+        return {}
+
+    monkeypatch.setattr("wocar.api.run_estimate", estimated)
+    wocar.estimate(tmp_path / "run", env="CartPole-v0")
+    assert seen == ["CartPole-v0"]
+    with pytest.raises(wocar.UserError, match="other arrays"):
+        wocar.estimate(tmp_path / "run", env="Pendulum-v1")
+    with pytest.raises(wocar.UserError, match="there is no"):
+        wocar.load(tmp_path / "nope.zip")
+
+
+def test_arguments_of_other_types(tmp_path: Path) -> None:
+    agent = wocar.train("ppo", "CartPole-v1", out=tmp_path / "run", steps=32, **TINY)
+    result = wocar.audit(agent, attacks="random", eps=np.float32(0.1), episodes=2)
+    assert list(result["attacks"]) == ["random"] and json.dumps(result)
+    for eps in ("0.1x", [None], object()):
+        with pytest.raises(wocar.UserError):
+            wocar.audit(agent, attacks="random", eps=eps, episodes=2)  # type: ignore[arg-type]

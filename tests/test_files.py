@@ -2,11 +2,13 @@
 
 import json
 import multiprocessing
+import os
 from pathlib import Path
 
 import pytest
 
-from wocar.files import read_json, read_json_lines, write_json
+from wocar import files
+from wocar.files import atomic_directory, read_json, read_json_lines, read_regular, remove_partial, write_json
 from wocar.types import UserError
 
 
@@ -49,3 +51,36 @@ def test_json_lines_end_before_a_line_that_is_cut_short(tmp_path: Path) -> None:
     assert read_json_lines(path) == []
     path.write_text('{"a": 1}\n{"a": 2}\n{"a": ')
     assert read_json_lines(path) == [{"a": 1}, {"a": 2}]
+
+
+@pytest.mark.parametrize("swaps", [True, False], ids=["swapped", "renamed"])
+def test_a_folder_is_replaced_whole_and_nothing_beside_it_is_touched(
+    swaps: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not swaps:
+        monkeypatch.setattr(files, "_exchange", lambda *_: False)
+    target, own = tmp_path / "agent", tmp_path / "agent.partial"
+    for folder, word in ((target, "old"), (own, "the user's")):
+        folder.mkdir()
+        (folder / "file").write_text(word)
+    with pytest.raises(RuntimeError), atomic_directory(target) as folder:
+        (folder / "file").write_text("half")
+        raise RuntimeError
+    assert (target / "file").read_text() == "old"
+    with atomic_directory(target) as folder:
+        (folder / "file").write_text("new")
+        assert (target / "file").read_text() == "old"
+    assert (target / "file").read_text() == "new" and (own / "file").read_text() == "the user's"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["agent", "agent.partial"]
+    (tmp_path / "agent.0123456789ab.partial").mkdir()
+    remove_partial(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["agent", "agent.partial"]
+
+
+def test_only_regular_files_of_bounded_size_are_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "large").write_bytes(b"x" * 101)
+    for path, words in ((tmp_path / "pipe", "regular"), (Path("/dev/zero"), "regular"), (tmp_path / "large", "101")):
+        with pytest.raises(UserError, match=words):
+            read_regular(path, 100)
+    assert read_regular(tmp_path / "large", 101) == b"x" * 101

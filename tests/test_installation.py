@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -39,6 +40,28 @@ def test_an_installation_is_small() -> None:
     assert len(packages) <= PACKAGES, sorted(packages)
     assert not packages.keys() & {"torch", "envpool", "matplotlib", "ray", "stable-baselines3"}
     assert sum(map(megabytes, packages)) < MEGABYTES
+
+
+def test_setup_installs_hashed_files_only() -> None:
+    """Every package has a hash, everything that wocar and its tools need is listed, and no licence but permissive ones
+    is required."""
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
+    blocks = (REPOSITORY / "requirements" / "setup.txt").read_text().replace("\\\n", "").splitlines()
+    listed = {}
+    for line in blocks[1:]:
+        assert re.fullmatch(r"[a-z0-9-]+==\S+(\s+--hash=sha256:[0-9a-f]{64})+", line.strip()), line
+        listed[line.split("==")[0]] = line
+    needs = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
+    needs += project["project"]["optional-dependencies"]["dev"]
+    wanted = {re.sub(r"[-_.]+", "-", Requirement(line).name).lower() for line in needs}
+    assert wanted <= listed.keys()
+    assert not any("ale-py" in line for line in project["project"]["dependencies"])  # GPL-2.0: an extra
+    sbom = json.loads((REPOSITORY / "requirements" / "sbom.json").read_text())["components"]
+    assert listed.keys() <= {part["name"] for part in sbom}
+    required = {part["name"]: part["licenses"][0]["license"]["name"] for part in sbom if part["scope"] == "required"}
+    assert not [name for name, licence in required.items() if re.search(r"\bA?GPL", licence)]
+    makefile = (REPOSITORY / "Makefile").read_text()
+    assert "--require-hashes" in makefile and "$(HASHED)setup.txt" in makefile
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, NotRequired, TypedDict
 
 import equinox as eqx
 import jax
@@ -18,6 +18,7 @@ from wocar.networks import (
     Normaliser,
     RecurrentCritic,
     RecurrentPolicy,
+    SquashedGaussianPolicy,
     host_function,
     host_step,
     reset_state,
@@ -30,10 +31,35 @@ from wocar.networks.description import (
     describe_normaliser,
     describe_policy,
 )
+from wocar.networks.squashed import LOG_STD_MAX, LOG_STD_MIN
+from wocar.schema import fault
 from wocar.types import ActionSpace, EnvSpec, UserError
 
 FORMAT, VERSION = "wocar-agent", 1
+MOST_BYTES, MOST_CRITICS, MOST_LAYERS = 1_000_000, 16, 256
+"""Of an agent.json, and of what it describes."""
 FILES = {"agent.json", "agent.safetensors"}
+
+
+class AgentThreat(TypedDict):
+    eps: float
+    norm: NotRequired[str]
+    on: NotRequired[str]
+    units: NotRequired[str]
+    radii: NotRequired[list[float] | None]
+
+
+class AgentMeta(TypedDict):
+    """What others read of an agent's meta."""
+
+    method: NotRequired[str]
+    seed: NotRequired[int | None]
+    steps: NotRequired[int]
+    eps: NotRequired[float | None]
+    norm: NotRequired[str]
+    threat: NotRequired[AgentThreat | None]
+    reward_std: NotRequired[float]
+    clip_actions: NotRequired[bool]
 
 
 @dataclass
@@ -44,6 +70,8 @@ class Agent:
     """Any policy of `wocar.networks`, feed-forward or recurrent."""
     critics: dict[str, Any] = field(default_factory=dict)
     meta: dict[str, Any] = field(default_factory=dict)
+    black_box: ClassVar[bool] = False
+    """Whether the policy can only be called."""
 
     def __post_init__(self) -> None:
         self._rng = np.random.default_rng(0)
@@ -51,6 +79,8 @@ class Agent:
             self._step = host_step(self.policy.network)
         else:
             self._head = host_function(self.policy.network)
+        squashed = isinstance(self.policy, SquashedGaussianPolicy)
+        self._moments = host_function(self.policy.body) if squashed else None
         self._discrete, self._stochastic = self.policy.discrete, self.policy.stochastic
         self._std = np.exp(np.asarray(getattr(self.policy, "log_std", 0), np.float32))
 
@@ -83,6 +113,11 @@ class Agent:
         """Actions at normalised observations (B, obs): the mode, or a sample where a generator is given."""
         if self.recurrent:
             raise TypeError("a recurrent agent acts by `step`, which takes its memory")
+        if rng is not None and self._moments is not None:
+            mean, log_std = np.split(self._moments(z), 2, axis=-1)
+            noise = rng.standard_normal(mean.shape, dtype=np.float32)
+            unit = np.tanh(mean + np.exp(np.clip(log_std, LOG_STD_MIN, LOG_STD_MAX)) * noise)
+            return np.asarray(self.policy.scaled(unit))
         return self._choose(self._head(z), rng)
 
     def _choose(self, head: np.ndarray, rng: np.random.Generator | None) -> np.ndarray:
@@ -174,7 +209,7 @@ def load_agent(directory: Path | str) -> Agent:
     folder = Path(directory)
     if not (folder / "agent.json").is_file():
         raise UserError(f"no agent in {folder}: it has no agent.json")
-    data = read_json(folder / "agent.json")
+    data = read_json(folder / "agent.json", MOST_BYTES)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise UserError(f"{folder / 'agent.json'} is not a wocar agent")
     if data.get("version") != VERSION:
@@ -190,7 +225,11 @@ def load_agent(directory: Path | str) -> Agent:
 
 
 def _rebuild(data: dict[str, Any], arrays: dict[str, np.ndarray], folder: Path) -> Agent:
+    if bad := [name for name, array in arrays.items() if not np.isfinite(array).all()]:
+        raise UserError(f"{folder} holds numbers that are not finite ({min(bad)}): training diverged, or it is damaged")
     env, actions = data["env"], data["env"]["actions"]
+    if len(data["critics"]) > MOST_CRITICS or _layers([data["policy"], data["critics"]]) > MOST_LAYERS:
+        raise ValueError(f"more than {MOST_CRITICS} critics or {MOST_LAYERS} layers")
     bounds = [None if actions[k] is None else np.array(actions[k], np.float32) for k in ("low", "high")]
     spec = EnvSpec(env["id"], tuple(env["obs_shape"]), ActionSpace(actions["size"], *bounds), env["max_steps"])
     policy = build_policy(data["policy"], actions["size"])
@@ -201,9 +240,19 @@ def _rebuild(data: dict[str, Any], arrays: dict[str, np.ndarray], folder: Path) 
     return Agent(spec, normaliser, tree["policy"], tree["critics"], data["meta"])
 
 
+def _layers(description: Any) -> int:
+    """How many objects a description holds: each layer is one."""
+    inside = description.values() if isinstance(description, dict) else description
+    if not isinstance(description, dict | list):
+        return 0
+    return isinstance(description, dict) + sum(map(_layers, inside))
+
+
 def _check(agent: Agent) -> None:
     """A ValueError or TypeError where the parts do not fit together."""
     spec, actions = agent.spec, agent.spec.actions
+    if problem := fault(agent.meta, AgentMeta, "its meta"):
+        raise ValueError(problem)
     ranges = [None, None] if actions.discrete else [(actions.size,), (actions.size,)]
     z, a = (jax.ShapeDtypeStruct((1, *shape), np.float32) for shape in (spec.obs_shape, (actions.size,)))
     fits = {
@@ -212,7 +261,6 @@ def _check(agent: Agent) -> None:
         "policy": eqx.filter_eval_shape(agent.held(agent.start(1)).head, z).shape == (1, actions.size),
         "policy's kind": agent.policy.discrete == actions.discrete,
         "normaliser": agent.normaliser.fits(spec.obs_shape),
-        "meta": isinstance(agent.meta, dict),
     }
     for name, critic in agent.critics.items():
         if isinstance(critic, RecurrentCritic):

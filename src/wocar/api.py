@@ -7,15 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from wocar import interop
 from wocar.agent import Agent
 from wocar.attacks.guided import Examples
 from wocar.attacks.learned import learned_attack
 from wocar.bounds import BoundMethod
 from wocar.bounds.ball import Norm
-from wocar.envs import env_spec
+from wocar.envs import allow_import, env_spec
 from wocar.evaluation.attack_context import Trained
 from wocar.evaluation.attack_registry import kind_of
 from wocar.evaluation.audit import AuditObserver
@@ -24,38 +21,36 @@ from wocar.evaluation.audit_file import AuditFolder
 from wocar.evaluation.audit_result import AuditResult
 from wocar.evaluation.estimate import EstimateResult
 from wocar.evaluation.estimate import estimate as run_estimate
+from wocar.evaluation.frozen_suites import BUDGET_STEPS
 from wocar.evaluation.sensors import read_threat
-from wocar.evaluation.suites import BUDGET_STEPS, AuditPlan, attack_plan, suite_plan
+from wocar.evaluation.suites import AuditPlan, attack_plan, suite_plan
 from wocar.evaluation.worst_case import Calibration, calibrate
-from wocar.files import read_json_lines, write_json
+from wocar.files import write_json
+from wocar.interop import is_foreign
+from wocar.loading import AgentSource, load, load_attacker
 from wocar.mechanisms.policy_config import WocarConfig
 from wocar.methods.attackers import attacker_config, attacker_settings
 from wocar.methods.presets import default_config, make_algorithm
 from wocar.methods.registry import find_method
 from wocar.methods.tasks import usual_radius
 from wocar.networks import PixelNormaliser, TwinCritic
-from wocar.threat import Attacked, Threat, Units, meta_threat
+from wocar.threat import Attacked, Threat, Units, asked_threats, meta_threat
 from wocar.training import loop as training_loop
 from wocar.training.adversary import train_adversary, train_attacker
 from wocar.training.run_config import RunConfig, with_settings
-from wocar.training.run_folder import load_config, load_run_agent, provenance
+from wocar.training.run_folder import (
+    RunFolder,
+    load_config,
+    provenance,
+    returns_of_run,
+    training_return,
+)
 from wocar.types import UserError
-from wocar.zoo.entries import ZooEntry, find_entry, is_zoo_name
+from wocar.zoo.entries import ZooEntry
 from wocar.zoo.verify import Comparison, compared, repeated_attacks
 
-CURVE_POINTS = 50
-
-
-def load(path: Path | str, env: str | None = None, normaliser: Path | str | None = None) -> Agent:
-    """The agent in a run folder, an agent folder, a Stable-Baselines3 zip or a published .model file, or `zoo:NAME`.
-
-    For files: `env` is the environment's id where they do not tell, `normaliser` a pickle of VecNormalize.
-    """
-    if is_zoo_name(path):
-        return find_entry(path).agent()
-    if Path(path).is_file():
-        return interop.load(path, env, Path(normaliser) if normaliser else None)
-    return load_run_agent(Path(path))
+USUAL_SUITE = {False: "fast-v2", True: "black-box-v1"}
+"""Of agents that can be looked into, and of those that can only be called."""
 
 
 def train(
@@ -90,6 +85,7 @@ def training_config(
 ) -> RunConfig:
     """The preset of a task or of a victim, in a folder; to resume, the configuration that the folder holds."""
     entry = find_method(method)
+    allow_import(env)
     task = Path(victim or "").name if entry.attack else env.replace("/", "-")
     folder = Path(out or f"runs/{method}-{task}-seed{seed}")
     if resume and (folder / "run.json").exists():
@@ -126,9 +122,9 @@ def run_training(config: RunConfig) -> tuple[Agent, Calibration | None]:
 
 
 def audit(
-    agent: Agent | Path | str,
+    agent: AgentSource,
     suite: str | None = None,
-    attacks: Sequence[str] | None = None,
+    attacks: str | Sequence[str] | None = None,
     *,
     attackers: Sequence[Path | str] = (),
     threat: Threat | None = None,
@@ -144,33 +140,41 @@ def audit(
     max_steps: int | None = None,
     budget_steps: int | None = None,
     out: Path | str | None = None,
+    fresh: bool = False,
     watch: AuditObserver | None = None,
 ) -> AuditResult:
     """Returns of an agent without attack and under a suite's attacks (default fast-v2), or under attacks by name.
 
     `attackers` are folders of trained ones. The threat is by default that of the agent's training; `eps`, `norm`,
     `units` and `radii` change it, several `eps` give a curve; `sensors` is a file of radii (`wocar sensors`). With
-    `out`, finished parts are kept there and not run twice.
+    `out`, finished parts are kept there and not run twice, unless `fresh`.
     docs/audit.md explains the result.
     """
-    trained = training_return(Path(agent)) if isinstance(agent, Path | str) else None
-    victim = load(agent, env, normaliser) if isinstance(agent, Path | str) else agent
+    allow_import(env)
+    if isinstance(attacks, str):
+        attacks = [name.strip() for name in attacks.split(",")]
+    path = Path(agent) if isinstance(agent, Path | str) else None
+    foreign = path is None or (path.exists() and is_foreign(path))
+    victim = load(agent, env if foreign else None, normaliser)  # others move in the plan
+    trained = training_return(path) if path else None
     start = threat or (read_threat(sensors, victim.spec) if sensors else default_threat(victim, _attacked(attacks)))
     threats = asked_threats(start, eps, norm=norm, units=units, radii=radii)
     numbers: dict[str, Any] = {"episodes": episodes, "seed": seed, "env": env, "max_steps": max_steps}
     if attacks is None and not (attackers and suite is None):
-        plan = suite_plan(suite or "fast-v2", threats, budget_steps, **numbers)
+        plan = suite_plan(
+            suite or ("black-box-v1" if victim.black_box else "fast-v2"), threats, budget_steps, **numbers
+        )
     else:
         plan = attack_plan(["none"] if attacks is None else list(attacks), threats, budget_steps, **numbers)
         plan = dataclasses.replace(plan, attacks=_usual_settings(victim, plan, budget_steps))
-    given = {Path(path).name: _attacker(Path(path)) for path in attackers}
+    given = {Path(path).name: load_attacker(Path(path)) for path in attackers}
     digests = {name: adversary.digest() for name, adversary in given.items()}
     extra = {f"trained:{name}": [{"sha256": digest}] for name, digest in digests.items()}
     plan = dataclasses.replace(plan, attacks=plan.attacks | extra)
     ready = {digests[name]: learned_attack(adversary, victim.spec) for name, adversary in given.items()}
     with tempfile.TemporaryDirectory() as temporary:
-        folder = AuditFolder(Path(temporary if out is None else out))
-        source = str(agent) if isinstance(agent, Path | str) else None
+        folder = AuditFolder(Path(temporary if out is None else out), fresh)
+        source = str(path) if path else None
         return run_audit(victim, plan, folder, train_for_audit, ready, watch, trained, source, provenance())
 
 
@@ -190,7 +194,7 @@ def verify_zoo(
 
 
 def estimate(
-    agent: Agent | Path | str,
+    agent: AgentSource,
     *,
     threat: Threat | None = None,
     eps: float | Sequence[float] | None = None,
@@ -211,7 +215,7 @@ def estimate(
 
     The threat is by default that of the agent's training; `eps`, `norm`, `units` and `radii` change it.
     """
-    policy = load(agent, env, normaliser) if isinstance(agent, Path | str) else agent
+    policy = load(agent, env, normaliser)
     threats = asked_threats(threat or default_threat(policy), eps, norm=norm, units=units, radii=radii)
     found = run_estimate(policy, threats, steps, sweeps, explorations, seed, episodes, bounds, on_radius)
     where: Any = {"agent": str(agent)} if isinstance(agent, Path | str) else {}
@@ -230,16 +234,6 @@ def default_threat(agent: Agent, on: Attacked = "observation") -> Threat:
     return Threat(raw or usual_radius(agent.spec.id) or 0.1, on=on)
 
 
-def asked_threats(threat: Threat, eps: float | Sequence[float] | None = None, **changes: Any) -> tuple[Threat, ...]:
-    """The threat with what is not None changed, once for each radius."""
-    given = {name: value for name, value in changes.items() if value is not None}
-    if eps is None and given.get("units", threat.units) != threat.units:
-        raise UserError("--units needs --eps: the radius is known in other units only")
-    changed = dataclasses.replace(threat, **given)
-    several = [threat.eps] if eps is None else [eps] if isinstance(eps, float | int) else eps
-    return tuple(changed.at(radius) for radius in several)
-
-
 def _attacked(attacks: Sequence[str] | None) -> Attacked:
     """What the attacks named move: actions where all of them do."""
     kinds = [kind for kind in map(kind_of, attacks or ()) if kind.family != "natural"]
@@ -256,27 +250,11 @@ def train_for_audit(
     lessons: Examples | None = None,
 ) -> Trained:
     """A learned attacker from its folder, or trained there as far as it is not yet."""
+    RunFolder(out).discard_foreign()
     rest = dict(settings)
     steps = rest.pop("steps", BUDGET_STEPS)
     attack = train_attacker(kind, victim, threat, out, steps, seed, rest, lessons=lessons)
     return Trained(attack, [round(-value, 2) for value in returns_of_run(out)])
-
-
-def training_return(path: Path) -> float | None:
-    """Mean return of the last tenth of a run folder's training; None where there was none, or one under attack."""
-    if (path / "run.json").is_file() and load_config(path).adversary is not None:
-        return None
-    curve = returns_of_run(path)
-    return float(np.mean(curve[-max(1, len(curve) // 10) :])) if curve else None
-
-
-def returns_of_run(path: Path) -> list[float]:
-    """Returns along a run's training, a few dozen means of neighbours."""
-    rows = read_json_lines(path / "metrics.jsonl")
-    returns = [row["return"] for row in rows if row.get("return") is not None]
-    if not returns:
-        return []
-    return [float(part.mean()) for part in np.array_split(returns, min(CURVE_POINTS, len(returns)))]
 
 
 def _usual_settings(victim: Agent, plan: AuditPlan, budget_steps: int | None) -> dict[str, list[dict[str, Any]]]:
@@ -285,13 +263,3 @@ def _usual_settings(victim: Agent, plan: AuditPlan, budget_steps: int | None) ->
     director = {"actor": "target"} if victim.spec.actions.discrete else {}
     learned: dict[str, dict[str, Any]] = {"sa-rl": usual, "pa-ad": usual | director}
     return {name: [learned.get(name, grid[0])] for name, grid in plan.attacks.items()}
-
-
-def _attacker(path: Path) -> Agent:
-    """The adversary in a folder, or the one that a published file holds beside its victim."""
-    if not path.is_file():
-        return load_run_agent(path)
-    adversary = interop.load_all(path).adversary
-    if adversary is None:
-        raise UserError(f"{path} holds no adversary")
-    return adversary

@@ -1,10 +1,14 @@
 """Files that survive a crash: atomic writes, checked reads."""
 
 import contextlib
+import ctypes
+import errno
 import hashlib
 import json
 import os
+import re
 import shutil
+import stat
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +21,11 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from wocar.types import UserError
+
+PARTIAL = re.compile(r"\.[0-9a-f]{12}\.partial$")
+"""Ends the names of files and folders that are being written."""
+MOST_JSON, MOST_LOG, MOST_ARRAYS = 16_000_000, 256_000_000, 256_000_000
+"""Largest files that are read, in bytes: JSON takes many times as much memory."""
 
 
 @contextlib.contextmanager
@@ -47,9 +56,21 @@ def write_json(path: Path, data: Any) -> None:
     write_atomic(path, (json.dumps(data, indent=1) + "\n").encode())
 
 
-def read_json(path: Path) -> Any:
+def read_regular(path: Path, most: int) -> bytes:
+    """The bytes of a regular file, at most so many: a pipe or a device would never end."""
     with one_line_errors("read", path):
-        data = path.read_bytes()
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, "rb") as file:
+            about = os.fstat(descriptor)
+            if not stat.S_ISREG(about.st_mode):
+                raise UserError(f"cannot read {path}: it is not a regular file")
+            if about.st_size > most:
+                raise UserError(f"cannot read {path}: {about.st_size:,} bytes are more than the {most:,} allowed")
+            return file.read(about.st_size)  # asked for more, it would set aside as much memory
+
+
+def read_json(path: Path, most: int = MOST_JSON) -> Any:
+    data = read_regular(path, most)
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -59,30 +80,72 @@ def read_json(path: Path) -> Any:
 def read_json_lines(path: Path) -> list[Any]:
     """The JSON values of a file, one per line, up to a line that is cut short; none where there is no file."""
     rows = []
-    with one_line_errors("read", path):
-        lines = path.read_bytes().splitlines() if path.is_file() else []
+    lines = read_regular(path, MOST_LOG).splitlines() if path.is_file() else []
     for line in lines:
         try:
             rows.append(json.loads(line))
-        except ValueError:  # still being written, or cut short by a kill
+        except (ValueError, RecursionError):  # still being written, or cut short by a kill
             break
     return rows
 
 
 @contextlib.contextmanager
 def atomic_directory(path: Path) -> Iterator[Path]:
-    """A directory that gets its name only when everything in it is written."""
-    temporary = path.with_name(path.name + ".partial")
+    """A directory that gets its name only when everything in it is written; one of that name is there until then."""
+    temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex[:12]}.partial")
     with one_line_errors("write", path):
-        shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(parents=True)
     try:
         yield temporary
         with one_line_errors("write", path):
-            shutil.rmtree(path, ignore_errors=True)
-            os.replace(temporary, path)
+            _take_name(temporary, path)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _take_name(new: Path, path: Path) -> None:
+    """Give a directory a name; what has it already is then found under the other's."""
+    for folder in (*new.rglob("*"), new):
+        if folder.is_dir():
+            _sync(folder)
+    try:
+        os.rename(new, path)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
+        if not _exchange(new, path):
+            aside = new.with_name(f"{new.name}.old")
+            os.rename(path, aside)
+            os.rename(new, path)
+            os.rename(aside, new)
+    _sync(path.parent)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Swap two names at once, where the system can."""
+    try:
+        swap = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError):
+        return False
+    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    return swap(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0
+
+
+def _sync(folder: Path) -> None:
+    """Have a directory's entries on the disk."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def remove_partial(folder: Path) -> None:
+    """Remove what `atomic_directory` and `write_atomic` left in a folder when their process died."""
+    for path in folder.glob("*.partial") if folder.is_dir() else ():
+        if PARTIAL.search(path.name):
+            with contextlib.suppress(OSError):
+                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
 
 
 def tree_arrays(tree: Any) -> dict[str, np.ndarray]:
@@ -115,8 +178,7 @@ def write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> str:
 
 
 def read_arrays(path: Path, expected_checksum: str) -> dict[str, np.ndarray]:
-    with one_line_errors("read", path):
-        data = path.read_bytes()
+    data = read_regular(path, MOST_ARRAYS)
     if checksum(data) != expected_checksum:
         raise UserError(f"{path} does not match its checksum: it was truncated or edited; copy it again")
     try:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from wocar.agent import Agent, load_agent
-from wocar.api import asked_threats, audit, default_threat, load
+from wocar.api import audit, default_threat
 from wocar.bounds.ball import Norm
 from wocar.envs import env_spec
 from wocar.evaluation.attack_registry import resolve
@@ -16,9 +16,10 @@ from wocar.evaluation.audit_result import AuditResult
 from wocar.evaluation.quick_check import quick_check
 from wocar.evaluation.sensors import read_threat
 from wocar.files import read_json, write_json
+from wocar.loading import load
 from wocar.methods.hardening import hardening_config, warm_up_iterations
 from wocar.methods.presets import make_algorithm
-from wocar.threat import Threat, Units
+from wocar.threat import Threat, Units, asked_threats
 from wocar.training import loop as training_loop
 from wocar.training.fine_tune import fine_tuning
 from wocar.training.run_config import RunConfig

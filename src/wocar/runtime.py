@@ -21,6 +21,11 @@ JAX = {
 }
 CACHE = "JAX_COMPILATION_CACHE_DIR"
 BLAS = "OPENBLAS_NUM_THREADS"
+NUMERIC = (
+    *("XLA_FLAGS", "JAX_PLATFORMS", "JAX_ENABLE_X64", "JAX_DEFAULT_MATMUL_PRECISION", "JAX_DISABLE_MOST_OPTIMIZATIONS"),
+    *(BLAS, "OMP_NUM_THREADS"),
+)
+"""Variables that change the order of sums, or their precision."""
 
 
 @functools.cache
@@ -43,6 +48,27 @@ def configure() -> None:
             pools.select(internal_api="openblas").limit(limits=1)
 
 
+def fingerprint() -> dict[str, str]:
+    """What decides the last digits of numbers: where it differs, one seed may train another agent."""
+    from importlib.metadata import PackageNotFoundError, version  # takes a while, and help texts need it not
+
+    found = {name: os.environ.get(name, "") for name in NUMERIC}
+    for package in ("jax", "jaxlib", "numpy"):
+        with contextlib.suppress(PackageNotFoundError):
+            found[package] = version(package)
+    kind = hashlib.sha256(processor().encode()).hexdigest()[:12]
+    return {**found, "processor": f"{platform.machine()}-{kind}"}
+
+
+def changed_numerics(before: object) -> str:
+    """How the fingerprint differs from one that was kept, in words; empty where it does not, or none was kept."""
+    now = fingerprint()
+    if not isinstance(before, dict):
+        return ""
+    differing = [name for name, value in now.items() if before.get(name) != value]
+    return ", ".join(f"{name} {before.get(name)!r} (now: {now[name]!r})" for name in differing)
+
+
 def cache_folder() -> Path | None:
     """Where what one process has compiled is kept for the next, below the user's cache; None where it cannot be made.
 
@@ -58,6 +84,7 @@ def cache_folder() -> Path | None:
     return None
 
 
+@functools.cache
 def processor() -> str:
     """The processor's model and abilities, as far as the system tells."""
     with contextlib.suppress(OSError):

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Annotated, Any, ClassVar, Literal, Protocol
@@ -141,6 +142,21 @@ class Threat:
         if not isinstance(data, dict) or "eps" not in data or not data.keys() <= names:
             raise UserError(f"{data!r} is not a threat: it has the fields {', '.join(sorted(names))}")
         return cls(**data)
+
+
+def asked_threats(threat: Threat, eps: float | Sequence[float] | None = None, **changes: Any) -> tuple[Threat, ...]:
+    """The threat with what is not None changed, once for each radius."""
+    given = {name: value for name, value in changes.items() if value is not None}
+    if "radii" in given:
+        given["radii"] = tuple(map(float, given["radii"]))
+    if eps is None and given.get("units", threat.units) != threat.units:
+        raise UserError("--units needs --eps: the radius is known in other units only")
+    changed = dataclasses.replace(threat, **given)
+    several: Any = [threat.eps] if eps is None else [eps] if isinstance(eps, Real) else eps
+    try:
+        return tuple(changed.at(float(radius)) for radius in several)
+    except (TypeError, ValueError):
+        raise UserError(f"eps must be a number or several, not {eps!r}") from None
 
 
 def meta_threat(meta: dict[str, Any]) -> Threat | None:

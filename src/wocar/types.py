@@ -35,6 +35,10 @@ class ActionSpace(NamedTuple):
     def discrete(self) -> bool:
         return self.low is None
 
+    @property
+    def kind(self) -> str:
+        return "actions" if self.discrete else "action coordinates"
+
     def cut(self, actions: jax.Array) -> jax.Array:
         """Continuous actions within their range; discrete ones as they are."""
         return actions if self.discrete else jax.numpy.clip(actions, self.low, self.high)
@@ -55,7 +59,9 @@ class EnvSpec(NamedTuple):
 def require_compatible(agent: EnvSpec, env: EnvSpec) -> None:
     """A UserError where an environment shows or takes other arrays than an agent was made for."""
     if not same_arrays(agent, env):
-        raise UserError(f"{env.id} shows and takes other arrays than the agent's {agent.id}")
+        shows = f"observations {env.obs_shape}, {env.actions.size} {env.actions.kind}"
+        wants = f"{agent.obs_shape}, {agent.actions.size} {agent.actions.kind}"
+        raise UserError(f"{env.id} shows and takes other arrays ({shows}) than the agent's {agent.id} ({wants})")
 
 
 def same_arrays(one: EnvSpec, other: EnvSpec) -> bool:

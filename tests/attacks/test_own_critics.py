@@ -94,7 +94,7 @@ def test_a_critic_in_units_of_the_action() -> None:
 @pytest.mark.parametrize("method", ["SAC", "TD3"])
 def test_the_critics_of_a_zip_are_those_of_stable_baselines3(method: str, tmp_path: Path) -> None:
     sb3, torch = pytest.importorskip("stable_baselines3"), pytest.importorskip("torch")
-    from wocar.api import load
+    from wocar.loading import load
 
     model = getattr(sb3, method)("MlpPolicy", "Pendulum-v1", seed=0, device="cpu")
     model.save(tmp_path / "Pendulum-v1.zip")

@@ -180,7 +180,7 @@ for k, spaces in enumerate(SPACES.values()):
 
 def test_a_users_own_environment() -> None:
     env = make_env("Own-v0", 2, 0)
-    assert isinstance(env, GymnasiumVector)
+    assert isinstance(env.inner, GymnasiumVector)
     assert env.spec.obs_shape == (2,)
     assert env.spec.max_steps is None
     assert not env.spec.actions.discrete

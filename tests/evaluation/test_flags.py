@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from wocar.evaluation.estimate_flags import estimate_flags
 from wocar.evaluation.flags import distinct, flags_of, improving
 
 
@@ -94,3 +95,19 @@ def test_an_attacker_improves_only_if_more_than_noise_falls_at_the_end() -> None
 def test_flags_of_several_radii_come_once() -> None:
     flag = {"flag": "few-episodes", "attack": "none", "text": "5 episodes", "eps": 0.0}
     assert distinct([flag, dict(flag), flag | {"text": "6 episodes"}]) == [flag, flag | {"text": "6 episodes"}]
+
+
+def estimated(natural: float, value: float, achieved: float, measured: float = 100.0) -> dict[str, Any]:
+    rows = [{"eps": 0.0, "value": natural, "start": {"achieved": natural}}]
+    rows += [{"eps": 0.1, "value": value, "start": {"achieved": achieved}}]
+    return {"env": "HalfCheetah-v4", "natural_measured": measured, "radii": rows}
+
+
+def test_estimates_are_checked_where_the_answer_is_known() -> None:
+    def found(result: dict[str, Any], raw: float = 0.0) -> list[str]:
+        return [flag["flag"] for flag in estimate_flags(result, raw)]
+
+    assert found(estimated(95.0, 20.0, 25.0)) == []
+    assert found(estimated(4.8, 2.0, 2.0, measured=158.0)) == ["natural-missed"]
+    assert found(estimated(95.0, 8.2, -231.0)) == ["above-achieved"]
+    assert found(estimated(95.0, 20.0, 25.0), raw=0.3) == ["actions-beyond-range"]

@@ -10,7 +10,8 @@ import pytest
 from wocar.agent import Agent
 from wocar.api import asked_threats, default_threat
 from wocar.evaluation.attack_registry import attack_names
-from wocar.evaluation.suites import SUITES, attack_plan, suite_digest, suite_plan
+from wocar.evaluation.frozen_suites import SUITES
+from wocar.evaluation.suites import attack_plan, suite_digest, suite_plan
 from wocar.networks import PixelNormaliser, RunningNormaliser, ScaledNormaliser
 from wocar.threat import Threat
 from wocar.types import UserError
@@ -19,6 +20,7 @@ NEAR = (Threat(0.1),)
 
 FROZEN = {
     "sensors-v1": "2d776d1e57fee50ee1ec8228bfb115431db665ff2885a8fd234c9535487e888e",
+    "black-box-v1": "f061906aaf0e2f4198ebe7c61a2a3243ffefe07992b1fbb3dbdf21467c7d37ed",
     "mujoco-v2": "917837b2d5c0c1147e2d141d6f8afc281bd16c94678bb1805efc5abe48d011b1",
     "fast-v2": "11041030ce6f14f7831485662f7706c1f126feea1d8a269562665ad585ae31e1",
     "paper-v1": "684efd711e0b8099bf62d17a0ae1ade15d6005a95198fea7bf0980235d3002ca",

@@ -24,7 +24,7 @@ def test_a_zip_becomes_an_agent(sb3_data: Path, tmp_path: Path, capsys: pytest.C
     expected = np.load(sb3_data / "ppo-Toy-v0.npz")
     agent = load_agent(tmp_path / "agent")
     np.testing.assert_allclose(agent.predict(expected["obs"])[0], expected["actions"], atol=1e-5)
-    code, said = run(capsys, sb3_data / "td3-Toy-v0.zip", "--out", tmp_path / "agent")
+    code, said = run(capsys, sb3_data / "td3-Toy-v0.zip", "--out", tmp_path / "agent", "--replace")
     assert code == 0
     assert "no VecNormalize statistics given or found" in said
     assert load_agent(tmp_path / "agent").meta["method"] == "td3"
@@ -57,3 +57,17 @@ def test_a_wrong_file_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[
         assert said.startswith("wocar: cannot read ") and why in said
         assert said.count("\n") == 1
     assert not (tmp_path / "out").exists()
+
+
+def test_another_agent_is_not_replaced_in_silence(
+    sb3_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = sorted(sb3_data.glob("*.zip"))[:2]
+    out = tmp_path / "agent"
+    assert run(capsys, first, "--out", out, "--env", "CartPole-v1")[0] == 0
+    kept = (out / "agent.json").read_bytes()
+    assert run(capsys, first, "--out", out, "--env", "CartPole-v1")[0] == 0
+    code, said = run(capsys, second, "--out", out, "--env", "CartPole-v1")
+    assert code == 2 and "holds another agent" in said and (out / "agent.json").read_bytes() == kept
+    assert run(capsys, second, "--out", out, "--env", "CartPole-v1", "--replace")[0] == 0
+    assert (out / "agent.json").read_bytes() != kept

@@ -118,6 +118,19 @@ def test_a_failure_is_named_and_retried_and_the_rest_completes(root: Path) -> No
     assert told.words == ["found 2 of 2"] and again.run == 0 and time.monotonic() - start < 1
 
 
+def test_what_lies_in_the_folder_decides_no_command_and_is_not_imported(root: Path) -> None:
+    task = page(0)
+    folder = TaskFolder(root / task.folder)
+    folder.path.mkdir(parents=True)
+    planted = {"title": task.title, "argv": ["report", "chart.json", "--out", "planted.html"], "key": task.key}
+    write_json(folder.path / "task.json", {**planted, "result": "task.json"})
+    (root / "rich.py").write_text("open('imported', 'w').close()")
+    result = carry_out([task], root, LocalExecutor(root, 1, 1, task_process.__name__))
+    assert result.done == [task] and (folder.path / "page.html").is_file()
+    assert not (root / "planted.html").exists() and not (root / "imported").exists()
+    assert not (root / ".cache").exists()  # compiled programs, which are machine code, are kept elsewhere
+
+
 def test_a_fresh_process_for_each_task_and_one_that_dies(root: Path) -> None:
     result = carry_out([page(0), page(1)], root, LocalExecutor(root, 1, 1, task_process.__name__))
     assert result.run == 2 and not result.failed

@@ -19,6 +19,7 @@ COMMANDS = {
     "report": "one page of what was trained and measured",
     "record": "a GIF or MP4 of an agent, with or without an attack",
     "import": "an agent from a Stable-Baselines3 zip or a published .model file",
+    "export": "an agent for Stable-Baselines3 or as an ONNX file",
 }
 
 
@@ -28,22 +29,31 @@ def main(argv: list[str] | None = None) -> None:
         print("usage: wocar COMMAND [options]\n")
         for name, text in COMMANDS.items():
             print(f"  {name:10} {text}")
-        print("\nwocar COMMAND --help tells more.")
+        print("\nwocar COMMAND --help tells more. --env MODULE:ID imports a module, also one of this folder;")
+        print("--env-kwargs a=1,b=true goes to the environment.")
         sys.exit(0 if argv else 2)
     if argv[0] == "--version":
         from wocar import __version__
 
         print(__version__)
         return
+    from wocar.cli.env_kwargs import with_env_kwargs
     from wocar.types import UserError  # imports JAX, which takes longer than all of the above
 
     try:
         if argv[0] not in COMMANDS:
             raise UserError(f"unknown command {argv[0]!r}; commands: {', '.join(COMMANDS)}")
-        sys.exit(importlib.import_module(f"wocar.cli.{argv[0]}_command").main(argv[1:]))
+        sys.exit(importlib.import_module(f"wocar.cli.{argv[0]}_command").main(with_env_kwargs(argv[1:])))
     except UserError as error:
-        print(f"wocar: {error}", file=sys.stderr)
+        from wocar.text import plain_text
+
+        print(f"wocar: {plain_text(str(error))}", file=sys.stderr)
         sys.exit(2)
+    except BrokenPipeError:  # the reader of the output has gone
+        from wocar.cli.options import drop_output
+
+        drop_output()
+        sys.exit(141)
     except KeyboardInterrupt:
         print("wocar: stopped", file=sys.stderr)
         sys.exit(130)

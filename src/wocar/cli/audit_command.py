@@ -1,19 +1,21 @@
 """wocar audit AGENT [--suite NAME | --attacks a,b] [--eps X,Y] [--json FILE] [--fail-below X]"""
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import tyro
-from rich.console import Console
 
 from wocar.api import audit
 from wocar.bounds.ball import Norm
 from wocar.cli.audit_display import AuditDisplay, table
 from wocar.cli.fault_display import show_faults
-from wocar.cli.options import parse, radii, say, words
+from wocar.cli.options import check_folder, parse, radii, say, show, words
 from wocar.evaluation.audit_result import AuditResult, markdown, points_of, rows_of
 from wocar.files import write_atomic, write_json
+from wocar.interop import findings, is_foreign
+from wocar.loading import load
 from wocar.threat import Units
 from wocar.types import UserError
 
@@ -58,6 +60,8 @@ class AuditOptions:
     out: Path | None = None
     """Folder that keeps finished parts and trained attackers, so that a killed audit continues; by default in the run
     folder, or beside the JSON."""
+    fresh: bool = False
+    """Run everything anew; do not use parts that the folder holds from before."""
     fail_below: float | None = None
     """Exit code 1 if the worst mean return is below this."""
 
@@ -67,9 +71,12 @@ def main(argv: list[str]) -> int:
     options: AuditOptions = parse(AuditOptions, argv, "audit", about)
     if options.suite and options.attacks:
         raise UserError("--suite and --attacks exclude each other")
-    for file in (options.json, options.markdown):
-        if file and not file.parent.is_dir():
-            raise UserError(f"cannot write {file}: its folder does not exist")
+    check_folder(options.json, options.markdown)
+    if options.fail_below is not None and math.isnan(options.fail_below):
+        raise UserError("--fail-below must be a number, not nan")
+    if options.agent.exists() and is_foreign(options.agent):
+        for line in findings(load(options.agent, options.env, options.normaliser)):
+            say(line)
     with AuditDisplay(options.agent.name) as display:
         result = audit(
             options.agent,
@@ -88,13 +95,14 @@ def main(argv: list[str]) -> int:
             max_steps=options.max_steps,
             budget_steps=options.budget_steps,
             out=options.out or _default_folder(options),
+            fresh=options.fresh,
             watch=display,
         )
-    _show(result)
     if options.json:
         write_json(options.json, result)
     if options.markdown:
         write_atomic(options.markdown, markdown(result).encode())
+    _show(result)
     return _verdict(result, options.fail_below)
 
 
@@ -112,7 +120,7 @@ def _show(result: AuditResult) -> None:
     suite = result["suite"]
     name = f", {suite['name']}{' (modified)' if suite['changes'] else ''}" if suite else ""
     method = result["meta"].get("method", "agent")
-    Console().print(table(f"{method} on {result['env']}{name}", rows, worst))
+    show(table(f"{method} on {result['env']}{name}", rows, worst))
     show_faults(result)
     for attack, reason in result["skipped"].items():
         say(f"skipped {attack}: {reason}")

@@ -6,12 +6,14 @@ from types import TracebackType
 
 from rich.console import Console, Group
 from rich.live import Live
+from rich.markup import escape as markup_escape
 from rich.table import Table
 from rich.text import Text
 
 from wocar.cli.options import say
 from wocar.evaluation.audit import AuditObserver
 from wocar.evaluation.audit_result import AuditRow, flips_of
+from wocar.text import plain_text
 
 HEADINGS = ("attack", "mean", "std", "95 % interval", "eps", "episodes", "flips")
 
@@ -60,6 +62,12 @@ class AuditDisplay(AuditObserver):
         if not self._live:
             say(f"{attack} at eps {row['eps']:g}: {row['mean']:.1f} ± {row['std']:.1f}; {self.progress}")
 
+    def parts(self, run: int, reused: int, refused: int) -> None:
+        if reused:
+            say(f"{reused} of {run + reused} parts were kept from an earlier audit; --fresh runs them again")
+        if refused:
+            say(f"{refused} parts were run again: those kept were not written by your wocar, or were edited")
+
     @property
     def progress(self) -> str:
         """Episodes done, their rate, and the time that the others take at that rate; trainings come on top."""
@@ -78,7 +86,7 @@ class AuditDisplay(AuditObserver):
 
 def table(title: str, rows: list[tuple[str, AuditRow]], worst: set[tuple[str, float]] | None = None) -> Table:
     """Rows of an audit; the worst of each radius stands out."""
-    shown = Table(title=title)
+    shown = Table(title=markup_escape(plain_text(title)))
     for heading in HEADINGS:
         shown.add_column(heading, justify="left" if heading == "attack" else "right")
     for name, row in rows:
@@ -86,5 +94,11 @@ def table(title: str, rows: list[tuple[str, AuditRow]], worst: set[tuple[str, fl
         cells = (f"{row['mean']:.1f}", f"{row['std']:.1f}", f"{low:.1f} .. {high:.1f}", f"{row['eps']:g}")
         is_worst = (name, row["eps"]) in (worst or set())
         label = f"{name} (worst)" if is_worst else name
-        shown.add_row(label, *cells, str(row["episodes"]), flips_of(row), style="bold" if is_worst else None)
+        shown.add_row(
+            markup_escape(plain_text(label)),
+            *cells,
+            str(row["episodes"]),
+            flips_of(row),
+            style="bold" if is_worst else None,
+        )
     return shown

@@ -5,13 +5,12 @@ from pathlib import Path
 from typing import Annotated
 
 import tyro
-from rich.console import Console
 from rich.table import Table
 
 from wocar.api import estimate
 from wocar.bounds import BoundMethod
 from wocar.bounds.ball import Norm
-from wocar.cli.options import parse, radii, say
+from wocar.cli.options import check_folder, parse, radii, say, show
 from wocar.files import write_json
 from wocar.threat import Units
 
@@ -48,6 +47,7 @@ class EstimateOptions:
 def main(argv: list[str]) -> int:
     about = "Worst-attack value of a fixed policy from its own rollouts; no attacker is trained."
     options: EstimateOptions = parse(EstimateOptions, argv, "estimate", about)
+    check_folder(options.json)
     result = estimate(
         options.agent,
         eps=radii(options.eps),
@@ -64,6 +64,8 @@ def main(argv: list[str]) -> int:
         normaliser=options.normaliser,
         on_radius=lambda eps: say(f"estimated at eps {eps:g}"),
     )
+    if options.json:
+        write_json(options.json, result)
     table = Table(
         title=f"{options.agent}: discounted return from the start (measured {result['natural_measured']:.1f})"
     )
@@ -78,7 +80,7 @@ def main(argv: list[str]) -> int:
             f"{row['start']['achieved']:.1f}",
             f"{relaxed['ratio']:.2f}",
         )
-    Console().print(table)
-    if options.json:
-        write_json(options.json, result)
+    show(table)
+    for flag in result.get("flags", []):
+        say(f"flag {flag['flag']}: {flag['text']}")
     return 0

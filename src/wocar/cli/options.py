@@ -2,17 +2,21 @@
 
 import contextlib
 import io
+import os
 import re
 import sys
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, TypeVar
 
 import tyro
+from rich.console import Console, RenderableType
 
+from wocar.text import plain_text
 from wocar.types import UserError
 
 T = TypeVar("T")
-ANSI = re.compile(r"\x1b\[[0-9;]*m|[╭╮╰╯│─]+")
+ANSI = re.compile(r"\x1b\[[0-9;]*m|[╭╮╰╯│─]+|-{5,}")
 
 
 def parse(kind: Any, argv: list[str], command: str, description: str, default: Any = None) -> Any:
@@ -28,8 +32,14 @@ def parse(kind: Any, argv: list[str], command: str, description: str, default: A
         if not stop.code:
             raise
         words = " ".join(ANSI.sub(" ", said.getvalue()).split())
-        words = re.sub(r"^Parsing error\s*|^(Unrecognized|Required) options\s*", r"\1 ", words).strip()
-        raise UserError(f"{words.split(' For full helptext')[0]}; see wocar {command} --help") from None
+        raise UserError(f"{_mistake(words)}; see wocar {command} --help") from None
+
+
+def _mistake(words: str) -> str:
+    """What the parser said, without its headings and help texts."""
+    words = re.sub(r"^(Parsing error|(Unrecognized|Required) options|Missing argument|Value error)\s+", "", words)
+    words = re.split(r" For full helptext| Argument helptext:", words)[0]
+    return re.sub(r"\s*Perhaps you meant: (--[\w-]+).*", r"; did you mean \1?", words).strip()
 
 
 def peek(argv: list[str], option: str, default: str) -> str:
@@ -55,5 +65,28 @@ def radii(text: str | None) -> list[float] | None:
         raise UserError(f"--eps must be a number, or several with commas, not {text!r}") from None
 
 
+def check_folder(*files: Path | None) -> None:
+    """A UserError, before any work is done, where one of the files could not be written."""
+    for file in files:
+        if file and not file.parent.is_dir():
+            raise UserError(f"cannot write {file}: its folder does not exist")
+        if file and file.is_dir():
+            raise UserError(f"cannot write {file}: it is a folder")
+
+
+def show(renderable: RenderableType) -> None:
+    """Print to the standard output; where its reader has gone, the command goes on without."""
+    try:
+        Console().print(renderable)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        drop_output()
+
+
+def drop_output() -> None:
+    """Send further output nowhere: also what Python writes when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def say(line: str) -> None:
-    print(f"wocar: {line}", file=sys.stderr)
+    print(f"wocar: {plain_text(line)}", file=sys.stderr)

@@ -1,6 +1,5 @@
 """wocar report PATH... --out report.html [--figures DIR] [--tables DIR] | wocar report --leaderboard [DIR]"""
 
-import re
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from wocar.report.page import page
 from wocar.report.plots import MISSING, can_plot, save_chart
 from wocar.report.sources import collect
 from wocar.reproduce.paper_numbers import published
+from wocar.text import file_name
 from wocar.types import UserError
 
 
@@ -77,13 +77,13 @@ def _write_figures(found: Contents, folder: Path) -> None:
     for chart in found.charts:
         with one_line_errors("write", folder):
             save_chart(chart, found.styles(chart), folder)
-        write_atomic(folder / f"{chart.name}.csv", chart_csv(chart).encode())
+        write_atomic(folder / f"{file_name(chart.name)}.csv", chart_csv(chart).encode())
 
 
 def _write_tables(found: Contents, folder: Path) -> None:
     _make(folder)
     for table in found.tables:
-        name = re.sub(r"[^\w.-]+", "-", table.name)
+        name = file_name(table.name)
         for suffix, text in (("md", markdown(table)), ("csv", csv_text(table)), ("tex", latex(table))):
             write_atomic(folder / f"{name}.{suffix}", text.encode())
 

@@ -6,10 +6,12 @@ from typing import Annotated
 
 import tyro
 
-from wocar.api import asked_threats, default_threat, load
+from wocar.api import default_threat
 from wocar.cli.options import parse, radii, say
 from wocar.evaluation.sensors import image_template, measure_sensors, template
 from wocar.files import write_atomic
+from wocar.loading import load
+from wocar.threat import asked_threats
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from wocar.methods.method import Method
 from wocar.methods.registry import all_methods, find_method
 from wocar.training.ppo import PPOConfig
 from wocar.training.run_config import RunConfig
+from wocar.training.run_folder import RunFolder
 
 
 def main(argv: list[str]) -> int:
@@ -22,6 +23,8 @@ def main(argv: list[str]) -> int:
     config: RunConfig = parse(
         RunConfig, options, f"train {method.name}", method.about, default=_default(method, options)
     )
+    if config.resume:
+        say(_resumes(config.out))
     start = time.monotonic()
     agent, check = run_training(config)
     if check is not None:
@@ -34,6 +37,14 @@ def main(argv: list[str]) -> int:
         f"agent in {config.out / 'agent'} after {agent.meta['steps']:,} steps ({minutes:.1f} minutes)", file=sys.stderr
     )
     return 0
+
+
+def _resumes(out: Path) -> str:
+    """From where --resume continues."""
+    if not (out / "run.json").exists():
+        return f"there is no run in {out} to resume: training starts anew"
+    found = RunFolder(out).checkpoints()
+    return f"continuing from {found[-1]}" if found else f"{out} has no checkpoint yet: training starts anew"
 
 
 def _default(method: Method, options: list[str]) -> RunConfig:

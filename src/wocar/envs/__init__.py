@@ -1,5 +1,24 @@
 """The only room that knows MuJoCo, Gymnasium, ALE and EnvPool."""
 
-from wocar.envs.make import env_seeds, env_spec, make_env, make_gymnasium_env
+from wocar.envs.checked import ActionFault, EnvironmentFault
+from wocar.envs.make import (
+    allow_import,
+    declared_observations,
+    env_seeds,
+    env_spec,
+    make_env,
+    make_gymnasium_env,
+    takes_raw_actions,
+)
 
-__all__ = ["env_seeds", "env_spec", "make_env", "make_gymnasium_env"]
+__all__ = [
+    "ActionFault",
+    "EnvironmentFault",
+    "allow_import",
+    "declared_observations",
+    "env_seeds",
+    "env_spec",
+    "make_env",
+    "make_gymnasium_env",
+    "takes_raw_actions",
+]

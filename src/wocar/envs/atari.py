@@ -6,6 +6,7 @@ with ale-py alone, frame for frame, and can be drawn.
 
 import re
 from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
 import gymnasium
@@ -21,11 +22,19 @@ ACTIONS = {"pong": 4, "bank_heist": 6, "road_runner": 6}
 ID = re.compile(r"^(?:ALE/)?([A-Z]\w*?)(?:-stack(\d+))?-v5$")
 
 
+MISSING = "games need ale-py, which is under GPL-2.0 and an extra: pip install 'wocar[atari]'"
+
+
+def lacking(id: str) -> bool:
+    """Whether the id has the form of a game's, and what plays games is not installed."""
+    return ID.match(id) is not None and find_spec("ale_py") is None
+
+
 @cache
 def parse(id: str) -> tuple[str, int] | None:
     """The game and the number of stacked frames that an id means: "Pong-v5", "Pong-stack4-v5"; None: it is no game."""
     match = ID.match(id)
-    if match is None:
+    if match is None or find_spec("ale_py") is None:
         return None
     import ale_py.roms
 

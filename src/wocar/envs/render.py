@@ -9,7 +9,9 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from wocar.envs.make import env_spec, make_env, make_gymnasium_env
+from wocar.envs.checked import CheckedVector
+from wocar.envs.keywords import split_keywords
+from wocar.envs.make import env_spec, make_env, make_gymnasium_env, registered_name, takes_raw_actions
 from wocar.envs.mujoco.tasks import TASKS
 from wocar.envs.vector import GymnasiumVector, describe
 from wocar.types import UserError, VectorEnv
@@ -37,18 +39,21 @@ class RenderedEnv:
             self._drawn.unwrapped.perceived = shown
         try:
             return np.asarray(self._drawn.render())
-        except gymnasium.error.DependencyNotInstalled as error:
-            raise UserError(f"{self.env.spec.id} cannot be drawn: {error}") from error
+        except Exception as error:
+            reason = " ".join(str(error).split())
+            raise UserError(f"{self.env.spec.id} cannot be drawn: {reason or type(error).__name__}") from error
 
 
 def make_rendered(id: str, seed: int) -> RenderedEnv:
     """One environment whose frames can be asked for; a UserError where it cannot be drawn here."""
+    if os.environ.get("MUJOCO_GL", "").lower() not in ("", "glfw", "glx", "wgl", "cgl", *BACKENDS):
+        raise UserError(f"MUJOCO_GL is {os.environ['MUJOCO_GL']!r}; set it to {' or '.join(BACKENDS)}, or unset it")
     if len(env_spec(id).obs_shape) == 3:
         return RenderedEnv(make_env(id, 1, seed, threads=1), None, fps=15)
-    if id not in gymnasium.registry:
+    if registered_name(id) not in gymnasium.registry:
         raise UserError(f"{id} cannot be drawn: Gymnasium does not know it")
     options: dict[str, Any] = {"render_mode": "rgb_array"}
-    if id in TASKS:
+    if split_keywords(id)[0] in TASKS:
         os.environ.setdefault("MUJOCO_GL", offscreen_backend())
         options |= {"width": SIZE, "height": SIZE}
     if "rgb_array" not in _modes(id):
@@ -58,7 +63,7 @@ def make_rendered(id: str, seed: int) -> RenderedEnv:
     spec = describe(
         id, drawn.observation_space, drawn.action_space, drawn.spec.max_episode_steps if drawn.spec else None
     )
-    env = GymnasiumVector(spec, lambda: drawn, [seed], raw=id in TASKS)
+    env = CheckedVector(GymnasiumVector(spec, lambda: drawn, [seed], raw=takes_raw_actions(id)))
     return RenderedEnv(env, drawn, fps=int(drawn.metadata.get("render_fps", 25)))
 
 
@@ -73,7 +78,7 @@ def offscreen_backend() -> str:
 
 def _modes(id: str) -> list[str]:
     """What an environment says it can render."""
-    point = gymnasium.spec(id).entry_point
+    point = gymnasium.spec(registered_name(id)).entry_point
     if not isinstance(point, str):
         return list(getattr(point, "metadata", {}).get("render_modes", []))
     kind = gymnasium.envs.registration.load_env_creator(re.sub(r"\s", "", point))

@@ -4,7 +4,8 @@ import dataclasses
 
 import gymnasium
 
-from wocar.envs.make import env_spec
+from wocar.envs.keywords import split_keywords
+from wocar.envs.make import env_spec, registered_name
 
 _IMPOSED: dict[str, tuple[str, int]] = {}
 
@@ -13,9 +14,12 @@ def with_time_limit(id: str, max_steps: int) -> str:
     """The id itself, or where its episodes may never end, the id of the same environment cut at `max_steps`."""
     if env_spec(id).max_steps is not None:
         return id
-    spec = gymnasium.spec(id)
-    limited = f"{spec.namespace + '/' if spec.namespace else ''}{spec.name}Cut{max_steps}-v{spec.version or 0}"
-    gymnasium.registry[limited] = dataclasses.replace(spec, id=limited, max_episode_steps=max_steps)
+    spec = gymnasium.spec(registered_name(id))
+    own = "".join(c for c in id.partition("?")[2] if c.isalnum())
+    limited = f"{spec.namespace + '/' if spec.namespace else ''}{spec.name}{own}Cut{max_steps}-v{spec.version or 0}"
+    gymnasium.registry[limited] = dataclasses.replace(
+        spec, id=limited, max_episode_steps=max_steps, kwargs={**spec.kwargs, **split_keywords(id)[1]}
+    )
     _IMPOSED[limited] = id, max_steps
     return limited
 

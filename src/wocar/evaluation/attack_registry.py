@@ -13,6 +13,7 @@ from wocar.agent import Agent
 from wocar.attacks import PGD, CriticAction, CriticAttack, MaxDiff, MinBest, Random, RandomAction
 from wocar.attacks.faults import FAULTS, make_fault
 from wocar.attacks.own_critics import own_critic, own_q
+from wocar.attacks.random_search import RandomSearch
 from wocar.attacks.robust_sarsa import RobustSarsa
 from wocar.evaluation.attack_context import WORST_STEPS, AttackContext, Trained
 from wocar.evaluation.worst_case import starting_states, worst_case
@@ -43,10 +44,14 @@ class AttackKind:
     needs: Needs = ""
     after: str = ""
     """Takes over the settings selected for this attack, where it was audited before."""
+    black_box: bool = False
+    """Needs no more of a policy than its actions."""
 
     def lacking(self, context: AttackContext, threat: Threat) -> str | None:
         """Why this attack does not apply, in words."""
         discrete = context.agent.spec.actions.discrete
+        if context.agent.black_box and not self.black_box:
+            return "it needs the policy's network, and this agent can only be called"
         if self.actions != "any" and (self.actions == "discrete") != discrete:
             return f"it is for {self.actions} actions, the agent's are {'discrete' if discrete else 'continuous'}"
         if reason := unmet(self.needs, context):
@@ -99,12 +104,13 @@ def register_attack(
     on: Attacked = "observation",
     needs: Needs = "",
     after: str = "",
+    black_box: bool = False,
 ) -> None:
     """Give an attack a name, by which `wocar audit`, `wocar record` and `AttackedObservation` know it.
 
     `build(**settings)` returns the attack (`wocar.attacks.Attack`; on actions: `ActionAttack`). One that looks at the
     victim first has `make(context, threat, folder, settings)` instead. `family` decides which self-checks an audit
-    makes of it.
+    makes of it; `black_box` attacks need no more of a policy than its actions.
     """
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", name):
         raise ValueError(f"{name!r} is no name of an attack: use small letters, digits, - and _")
@@ -112,7 +118,7 @@ def register_attack(
         raise ValueError(f"an attack {name!r} is registered already")
     if (build is None) == (make is None):
         raise ValueError(f"{name}: give either build or make")
-    _KINDS[name] = AttackKind(family, make or _plain(build), actions, on, needs, after)  # type: ignore[arg-type]
+    _KINDS[name] = AttackKind(family, make or _plain(build), actions, on, needs, after, black_box)  # type: ignore[arg-type]
 
 
 def attack_names() -> list[str]:
@@ -221,9 +227,10 @@ def _given(context: AttackContext, threat: Threat, folder: Path, settings: dict[
     return context.given[settings["sha256"]]
 
 
-register_attack("none", lambda: None, family="natural")
-register_attack("random", Random, family="random")
-register_attack("random-corner", partial(Random, extreme=True), family="random")
+register_attack("none", lambda: None, family="natural", black_box=True)
+register_attack("random", Random, family="random", black_box=True)
+register_attack("random-corner", partial(Random, extreme=True), family="random", black_box=True)
+register_attack("random-search", RandomSearch, family="random", black_box=True)
 register_attack("maxdiff", MaxDiff)
 register_attack("maxdiff-plain", partial(MaxDiff, noise=0.0))
 register_attack("maxdiff-kl", partial(MaxDiff, wide_start=True), actions="discrete")
@@ -239,10 +246,10 @@ register_attack("pgd-30", partial(PGD, steps=30))
 register_attack("pgd-50", partial(PGD, steps=50, step=0.02))
 register_attack("minbest", MinBest, actions="discrete")
 register_attack("minbest-10", partial(MinBest, steps=10), actions="discrete")
-register_attack("sa-rl", make=partial(_learn, "sa-rl"), family="learned", needs="trainer")
+register_attack("sa-rl", make=partial(_learn, "sa-rl"), family="learned", needs="trainer", black_box=True)
 register_attack("pa-ad", make=partial(_learn, "pa-ad"), family="learned", needs="trainer")
 register_attack("trained", make=_given, family="learned", needs="given attacker")
-register_attack("action-random", RandomAction, family="random", on="action")
+register_attack("action-random", RandomAction, family="random", on="action", black_box=True)
 register_attack("action-critic", make=_action_critic, on="action", needs="flat observations")
 
 for _name in FAULTS:

@@ -18,7 +18,9 @@ from wocar.evaluation.audit_cell import AuditCell, run_cell
 from wocar.evaluation.audit_file import AuditFolder
 from wocar.evaluation.audit_result import AuditPoint, AuditResult, AuditRow, AuditSuite, CellResult, Selection
 from wocar.evaluation.flags import distinct, flags_of
-from wocar.evaluation.suites import AttackSettings, AuditPlan, suite_digest
+from wocar.evaluation.frozen_suites import AttackSettings
+from wocar.evaluation.suites import AuditPlan, suite_digest
+from wocar.runtime import fingerprint
 from wocar.threat import Threat
 from wocar.types import UserError, require_compatible
 
@@ -43,6 +45,9 @@ class AuditObserver:
     def row(self, attack: str, row: AuditRow) -> None:
         """An attack is done at one radius."""
 
+    def parts(self, run: int, reused: int, refused: int) -> None:
+        """At the end: parts that were run, that the folder held, and that it held without our signature."""
+
 
 def audit(
     agent: Agent,
@@ -63,6 +68,8 @@ def audit(
     plan.check()
     context = AttackContext(_moved(agent, plan), plan.seed, train, given)
     result = _Audit(agent.digest(), context, plan, folder, watch or AuditObserver()).result(training_return)
+    if watch:
+        watch.parts(folder.made, folder.reused, folder.refused)
     where: Any = {} if source is None else {"agent": source}
     made: Any = provenance or {}
     return {**where, **result, **made}
@@ -218,6 +225,7 @@ class _Audit:
         """The cell from the folder, or run and kept there. An attack once made is in `made`."""
         attack = {"attack": cell.name, "settings": cell.settings, **_key(cell.threat)}
         common = {"wocar": __version__, "agent": self.digest, "env": self.agent.spec.id, "seed": self.plan.seed}
+        common |= {"numerics": fingerprint()}
         key = {**common, **attack, "episodes": cell.episodes, "episode_seed": cell.seed, "rows": ROWS}
         found = self.folder.read(key)
         if found is not None:
@@ -263,7 +271,7 @@ def _moved(agent: Agent, plan: AuditPlan) -> Agent:
 
 def _certifiable(agent: Agent) -> bool:
     """Whether bounds of the policy tell which of its actions an attacker can cause."""
-    return agent.spec.actions.discrete and not agent.recurrent
+    return agent.spec.actions.discrete and not agent.recurrent and not agent.black_box
 
 
 def _suite(plan: AuditPlan) -> AuditSuite | None:

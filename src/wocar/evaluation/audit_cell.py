@@ -17,6 +17,7 @@ from wocar.evaluation.audit_result import CellResult
 from wocar.evaluation.certified import GreedyWorstCase
 from wocar.evaluation.statistics import summarise
 from wocar.files import checksum, tree_arrays
+from wocar.networks.normaliser import changes_nothing
 from wocar.threat import Threat
 from wocar.types import Policy
 
@@ -37,16 +38,7 @@ class AuditCell(NamedTuple):
 
 def run_cell(agent: Agent, cell: AuditCell, made: Trained, on_episodes: Callable[[int], None]) -> CellResult:
     """Raw returns of the agent under the attack, and what the self-checks need."""
-    perturb: ProbedPerturbation | None = None
-    disturb: Any = None
-    if cell.kind.family == "bound":
-        disturb = GreedyWorstCase(cell.threat.ball_for(agent))
-    elif cell.kind.on == "action":
-        disturb = Disturbance(made.attack, cell.threat.eps, agent.spec.actions, cell.seed)
-    elif cell.kind.family == "fault":
-        perturb = ProbedPerturbation(Perturbation(made.attack, Ball.within(agent.normaliser.limits, np.inf), cell.seed))
-    elif made.attack is not None:
-        perturb = ProbedPerturbation(Perturbation(made.attack, cell.threat.ball_for(agent), cell.seed))
+    perturb, disturb = applied(agent, cell, made.attack)
     done = run_episodes(
         agent, cell.episodes, cell.seed, n_envs=N_ENVS, perturb=perturb, disturb=disturb, on_episodes=on_episodes
     )
@@ -81,6 +73,19 @@ def run_cell(agent: Agent, cell: AuditCell, made: Trained, on_episodes: Callable
     if made.predicted is not None:
         row["predicted"] = made.predicted
     return row
+
+
+def applied(agent: Agent, cell: AuditCell, attack: Any) -> tuple["ProbedPerturbation | None", Any]:
+    """The attack on what the agent sees, and the one on what it does; a fault knows no radius."""
+    if cell.kind.family == "bound":
+        return None, GreedyWorstCase(cell.threat.ball_for(agent))
+    if cell.kind.on == "action":
+        return None, Disturbance(attack, cell.threat.eps, agent.spec.actions, cell.seed)
+    if attack is None:
+        return None, None
+    faulty = cell.kind.family == "fault"
+    ball = Ball.within(agent.normaliser.limits, np.inf) if faulty else cell.threat.ball_for(agent)
+    return ProbedPerturbation(Perturbation(attack, ball, cell.seed)), None
 
 
 def attacker_digest(attack: Any) -> str | None:
@@ -121,7 +126,7 @@ def units(agent: Agent, cell: AuditCell) -> str:
     where = "" if cell.threat.radii is None else ", times a factor for each dimension"
     if agent.normaliser.limits:
         return f"{norm}, brightness from 0 to {'255' if cell.threat.units == 'raw' else '1'}{where}"
-    if cell.threat.units == "raw" or getattr(agent.normaliser, "count", 1) == 0:
+    if cell.threat.units == "raw" or changes_nothing(agent.normaliser):
         return f"{norm}, units of the observation{where}"
     return f"{norm}, standard deviations of each observation (after the normaliser){where}"
 

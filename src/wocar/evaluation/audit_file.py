@@ -1,13 +1,19 @@
-"""Audit folder: finished cells, so that a killed audit continues with what is missing."""
+"""Audit folder: finished cells, so that a killed audit continues with what is missing.
+
+A cell counts only with the signature of this user's key: the folder may lie in what is audited, whose maker could have
+put other numbers there.
+"""
 
 import hashlib
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any, cast
 
 from wocar.evaluation.audit_result import CellResult
 from wocar.files import one_line_errors, read_json, write_json
+from wocar.local_key import signature, signed
 from wocar.types import UserError
 
 Key = dict[str, Any]
@@ -15,29 +21,49 @@ Key = dict[str, Any]
 
 
 class AuditFolder:
-    """One file per finished cell; learned attackers are trained in folders beside them."""
+    """One file per finished cell; learned attackers are trained in folders beside them.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    `fresh`: what the folder held before is not used.
+    """
+
+    def __init__(self, path: Path, fresh: bool = False) -> None:
+        self.path, self.fresh = path, fresh
+        self.made, self.reused, self.refused = 0, 0, 0
+        """Cells that were run, that were found, and that were found without our signature."""
+        self._begun: set[str] = set()
         with one_line_errors("write", path):
             path.mkdir(parents=True, exist_ok=True)
 
     def read(self, key: Key) -> CellResult | None:
-        """The cell, or None where it is missing or not readable: it is then made again."""
+        """The cell, or None where it is missing, not readable or not signed: it is then made again."""
         file = self._file(key)
+        if self.fresh and file.name not in self._begun:
+            return None
         try:
             data = read_json(file) if file.is_file() else {}
         except UserError:
             return None
-        found = isinstance(data, dict) and data.get("key") == key and "result" in data
-        return cast(CellResult, data["result"]) if found else None
+        if not isinstance(data, dict) or data.get("key") != key or "result" not in data:
+            return None
+        if not signed(data.get("signature"), key, data["result"]):
+            self.refused += 1
+            return None
+        self.reused += 1
+        return cast(CellResult, data["result"])
 
     def write(self, key: Key, result: CellResult) -> None:
-        write_json(self._file(key), {"key": key, "result": result})
+        plain = json.loads(json.dumps(result))
+        write_json(self._file(key), {"key": key, "result": plain, "signature": signature(key, plain)})
+        self.made += 1
+        self._begun.add(self._file(key).name)
 
     def folder(self, key: Key) -> Path:
         """Where the attacker of this key is trained."""
-        return self.path / _name(key)
+        folder = self.path / _name(key)
+        if self.fresh and folder.name not in self._begun:
+            shutil.rmtree(folder, ignore_errors=True)
+        self._begun.add(folder.name)
+        return folder
 
     def _file(self, key: Key) -> Path:
         return self.path / f"{_name(key)}.json"

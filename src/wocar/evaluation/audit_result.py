@@ -4,6 +4,7 @@ from typing import Any, NotRequired, TypedDict
 
 from wocar.bounds.ball import Norm
 from wocar.evaluation.attack_registry import Family
+from wocar.text import markdown_text
 
 
 class CellResult(TypedDict):
@@ -142,7 +143,8 @@ def markdown(result: AuditResult) -> str:
     suite = result["suite"]
     name = f"suite {suite['name']}{', modified' if suite['changes'] else ''}" if suite else "attacks by name"
     seeds = result["seeds"]
-    lines = [f"# Audit of {result['meta'].get('method', 'an agent')} on {result['env']}", ""]
+    method, env = (markdown_text(str(x)) for x in (result["meta"].get("method", "an agent"), result["env"]))
+    lines = [f"# Audit of {method} on {env}", ""]
     lines += [f"{name}; {result['norm']}; reported on seed {seeds['report']}, selected on seed {seeds['select']}.", ""]
     for point in points_of(result):
         lines += [
@@ -150,11 +152,11 @@ def markdown(result: AuditResult) -> str:
             "|---|---:|---:|---:|---:|---:|---:|",
         ]
         for attack, row in rows_of(point):
-            shown = f"**{attack}** (worst)" if attack == point["worst"] else attack
+            shown = f"**{markdown_text(attack)}** (worst)" if attack == point["worst"] else markdown_text(attack)
             low, high = row["interval"]
             cells = (f"{row['mean']:.1f}", f"{row['std']:.1f}", f"{low:.1f} .. {high:.1f}", f"{row['eps']:g}")
             lines.append(f"| {shown} | {' | '.join(cells)} | {row['episodes']} | {flips_of(row)} |")
         lines.append("")
-    lines += [f"- skipped {attack}: {reason}" for attack, reason in result["skipped"].items()]
-    lines += [f"- **{flag['flag']}**: {flag['text']}" for flag in result["flags"]]
+    lines += [f"- skipped {attack}: {markdown_text(reason)}" for attack, reason in result["skipped"].items()]
+    lines += [f"- **{flag['flag']}**: {markdown_text(flag['text'])}" for flag in result["flags"]]
     return "\n".join(lines).rstrip() + "\n"

@@ -4,9 +4,13 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any, NotRequired, TypedDict
 
+import numpy as np
+
 from wocar.agent import Agent
 from wocar.bounds import BoundMethod
+from wocar.envs import takes_raw_actions
 from wocar.episodes import run_episodes
+from wocar.evaluation.estimate_flags import EstimateFlag, estimate_flags
 from wocar.evaluation.worst_case import calibrate, starting_states, worst_case
 from wocar.evaluation.worst_critic import FIT, GAMMA, collect_rollout, fit_worst_value, return_scale
 from wocar.threat import Threat
@@ -49,6 +53,8 @@ class EstimateResult(TypedDict):
     natural_measured: float
     radii: list[EstimateRow]
     """Without an attack, then for each radius."""
+    flags: NotRequired[list[EstimateFlag]]
+    """Reasons to trust the numbers less."""
     command: NotRequired[str]
     versions: NotRequired[dict[str, str]]
     machine: NotRequired[dict[str, Any]]
@@ -72,15 +78,16 @@ def estimate(
 ) -> EstimateResult:
     """Discounted values of the deterministic policy from its starting states, in units of return.
 
-    A lower bound where the critic is exact (finite tasks). With a network it is an estimate: it assumes that the critic
-    generalises from the rollouts it was fitted to, the policy's own and those of its explorations, to the states an
-    attacker would lead to. How far that holds, `relaxed_attack` tells.
+    A lower bound where the critic is exact and rewards see actions within their range only (finite tasks). With a
+    network it is an estimate: it assumes that the critic generalises from the rollouts it was fitted to, the policy's
+    own and those of its explorations, to the states an attacker would lead to. How far that holds, `relaxed_attack`
+    and `flags` tell.
     """
     for name, count in (("steps", steps), ("sweeps", sweeps), ("episodes", episodes)):
         if count <= 0:
             raise UserError(f"--{name} must be positive, not {count}")
     if explorations < 0:
-        raise UserError(f"--explorations must not be negative, not {explorations}")
+        raise UserError(f"--explorations must be 0 or more, not {explorations}")
     if agent.recurrent:
         raise UserError("estimates are for policies without memory: the sets of actions come from bounds of a network")
     rollout = collect_rollout(agent, steps, seed)
@@ -109,7 +116,7 @@ def estimate(
     for row in rows:
         row["gap"] = natural - row["value"]
     measured = run_episodes(agent, episodes, seed, gamma=GAMMA)
-    return {
+    result: EstimateResult = {
         "env": agent.spec.id,
         "meta": agent.meta,
         "gamma": GAMMA,
@@ -123,3 +130,13 @@ def estimate(
         "natural_measured": float(measured.discounted.mean()),
         "radii": rows,
     }
+    result["flags"] = estimate_flags(result, _raw_share(agent, np.asarray(rollout.actions)))
+    return result
+
+
+def _raw_share(agent: Agent, actions: np.ndarray) -> float:
+    """Of the policy's actions that lie outside their range though the environment takes them as they are."""
+    space = agent.spec.actions
+    if space.low is None or space.high is None or not takes_raw_actions(agent.spec.id):
+        return 0.0
+    return float(np.mean(np.any((actions < space.low) | (actions > space.high), axis=-1)))

@@ -105,6 +105,12 @@ def affine(normaliser: "Normaliser") -> tuple[np.ndarray, np.ndarray]:
     return normaliser.mean, normaliser.scale
 
 
+def changes_nothing(normaliser: "Normaliser") -> bool:
+    """Whether what it returns is the observation, but for the clip."""
+    mean, scale = affine(normaliser)
+    return not np.any(mean) and bool(np.all(np.abs(scale - 1) < 1e-7))
+
+
 def as_is(obs: np.ndarray) -> np.ndarray:
     """A copy, for observations that are not normalised here."""
     return np.array(obs, np.float32)

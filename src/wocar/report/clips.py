@@ -3,7 +3,9 @@
 import io
 import json
 import shutil
+import struct
 import subprocess
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,6 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont, PngImagePlugin
 
+from wocar.report.kinds import ClipData
+from wocar.schema import fault
 from wocar.types import UserError
 
 FPS = 25
@@ -20,6 +24,15 @@ WIDTH, HEIGHT = 220, 240
 """Of the panel beside the frame."""
 INK, PAPER, FAINT = (24, 28, 34), (250, 250, 248), (196, 200, 206)
 UP, DOWN = (192, 74, 0), (0, 100, 168)
+
+
+MOST_PIXELS = 4_000_000
+"""Of a frame that is read."""
+UNREADABLE = (
+    *(OSError, ValueError, SyntaxError, TypeError, EOFError, IndexError, KeyError, MemoryError, RecursionError),
+    *(struct.error, zlib.error, Image.DecompressionBombError),
+)
+"""What damaged pictures make the library raise."""
 
 
 class Clip(NamedTuple):
@@ -37,18 +50,23 @@ def read_clip(file: Path) -> Clip:
     about: dict[str, Any] = {}
     if file.suffix in (".gif", ".png"):
         try:
-            with Image.open(file) as image:
+            with Image.open(file, formats=("GIF", "PNG")) as image:
                 about = json.loads(image.info.get("comment", b"{}"))
-        except (OSError, ValueError):
+        except UNREADABLE:
             about = {}
-    return Clip(file, about if isinstance(about, dict) else {}, file.stat().st_size)
+    return Clip(file, {} if fault(about, ClipData) else about, file.stat().st_size)
 
 
-def still(file: Path) -> bytes:
-    """The first frame of a GIF as PNG."""
+def still(file: Path) -> bytes | None:
+    """The first frame of a GIF as PNG; None where it is damaged or of absurd size."""
     out = io.BytesIO()
-    with Image.open(file) as image:
-        image.convert("P", palette=Image.Palette.ADAPTIVE, colors=COLOURS).save(out, "PNG", optimize=True)
+    try:
+        with Image.open(file, formats=("GIF",)) as image:
+            if image.width * image.height > MOST_PIXELS:
+                return None
+            image.convert("P", palette=Image.Palette.ADAPTIVE, colors=COLOURS).save(out, "PNG", optimize=True)
+    except UNREADABLE:
+        return None
     return out.getvalue()
 
 

@@ -181,13 +181,13 @@ def _estimates(groups: Sequence[Group]) -> list[Section]:
 
 
 def _flags(groups: Sequence[Group]) -> list[ReportFlag]:
-    """The flags of all audits, each once per agent."""
+    """The flags of all audits and estimates, each once per agent."""
     found = [
         ReportFlag(f"{g.label}, {g.env}, seed {m.seed}", str(flag["flag"]), str(flag["text"]))
         for g in groups
         for m in g.members
-        for audit in m.audits
-        for flag in audit.data.get("flags", [])
+        for result in (*m.audits, *m.estimates)
+        for flag in result.data.get("flags", [])
     ]
     return list(dict.fromkeys(found))
 

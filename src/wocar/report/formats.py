@@ -2,17 +2,26 @@
 
 import csv
 import io
+import re
 
 from wocar.report.axes import intervals
 from wocar.report.model import Chart, Table, TableCell
+from wocar.text import markdown_text, plain_text
 
 LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\^{}", "±": r"$\pm$", "γ": r"$\gamma$"}
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|[-+]?(inf|nan)", re.I)
 LATEX |= {sign: f"\\{sign}" for sign in "&%$#_{}"}
 
 
 def markdown(table: Table) -> str:
     """The lowest return of a row in bold, the paper's numbers in brackets."""
-    lines = [f"## {table.title}", "", table.about, "", _pipes(table.headings)]
+    lines = [
+        f"## {markdown_text(table.title)}",
+        "",
+        markdown_text(table.about),
+        "",
+        _pipes(list(map(markdown_text, table.headings))),
+    ]
     lines.append("|---|" + "---:|" * (len(table.headings) - 1))
     lines += [_pipes([_cell_text(cell) for cell in row]) for row in table.rows]
     return "\n".join(lines) + "\n"
@@ -33,7 +42,7 @@ def csv_text(table: Table) -> str:
 
 def latex(table: Table) -> str:
     """A tabular for the booktabs package."""
-    lines = [rf"% {table.title}", rf"\begin{{tabular}}{{l{'r' * (len(table.headings) - 1)}}}", r"\toprule"]
+    lines = [f"% {plain_text(table.title)}", rf"\begin{{tabular}}{{l{'r' * (len(table.headings) - 1)}}}", r"\toprule"]
     lines += [" & ".join(map(_tex, table.headings)) + r" \\", r"\midrule"]
     for row in table.rows:
         lines.append(" & ".join(rf"\textbf{{{_tex(c.text)}}}" if c.worst else _tex(c.text) for c in row) + r" \\")
@@ -55,9 +64,9 @@ def chart_csv(chart: Chart) -> str:
 
 
 def _cell_text(cell: TableCell) -> str:
-    text = f"**{cell.text}**" if cell.worst else cell.text
-    note = f" ({cell.note})" if cell.note else ""
-    return f"{text}{note}" + (f" [paper: {cell.published}]" if cell.published else "")
+    text = f"**{markdown_text(cell.text)}**" if cell.worst else markdown_text(cell.text)
+    note = f" ({markdown_text(cell.note)})" if cell.note else ""
+    return f"{text}{note}" + (f" [paper: {markdown_text(cell.published)}]" if cell.published else "")
 
 
 def _pipes(cells: list[str]) -> str:
@@ -65,10 +74,16 @@ def _pipes(cells: list[str]) -> str:
 
 
 def _tex(text: str) -> str:
-    return "".join(LATEX.get(sign, sign) for sign in text)
+    return "".join(LATEX.get(sign, sign) for sign in plain_text(text))
 
 
 def _csv(rows: list[list[object]] | list[list[str]]) -> str:
     out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows(rows)
+    csv.writer(out, lineterminator="\n").writerows([[_csv_cell(cell) for cell in row] for row in rows])
     return out.getvalue()
+
+
+def _csv_cell(cell: object) -> str:
+    """As text: a spreadsheet takes what begins with these signs for a formula, unless it is a number."""
+    text = plain_text(str(cell))
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) and not NUMBER.fullmatch(text) else text

@@ -69,6 +69,17 @@ class Member:
                         found[attack] = row
         return found
 
+    def suites(self, radius: Radius | None) -> list[str]:
+        """The suites of its audits at a radius; of audits without one the number of attacks."""
+        found = []
+        for audit in self.audits:
+            points = audit.data.get("curve", [audit.data])
+            rows = {name: row for point in points for name, row in point["attacks"].items()}
+            if any(row["eps"] and radius_of(audit.data, row["eps"]) == radius for row in rows.values()):
+                suite = audit.data.get("suite") or {"name": f"{len(rows)} attacks by name", "changes": []}
+                found.append(f"{suite['name']}{', modified' if suite.get('changes') else ''}")
+        return found
+
     def radii(self) -> list[Radius]:
         points = [(a, point) for a in self.audits for point in a.data.get("curve", [a.data])]
         rows = [(a, row["eps"]) for a, point in points for row in point["attacks"].values()]

@@ -5,6 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from wocar.report.kinds import ChartData, series_fault
+from wocar.schema import checked
+from wocar.types import UserError
+
 Number = float | None
 
 
@@ -68,7 +72,15 @@ class Chart:
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> "Chart":
-        fields = dict(data["chart"])
+        """What `to_json` wrote; a UserError where it is not that."""
+        fields = dict(checked(data["chart"], ChartData, "chart"))
+        if unknown := fields.keys() - {field.name for field in dataclasses.fields(Chart)}:
+            raise UserError(f"chart is damaged: it has {min(unknown)}")
+        names = {field.name for field in dataclasses.fields(Series)}
+        for series in fields["series"]:
+            problem = series_fault(series, fields["kind"], len(fields.get("categories", ())))
+            if problem or not series.keys() <= names:
+                raise UserError(f"chart is damaged: {problem or 'a series has unknown fields'}")
         return Chart(**{**fields, "series": [Series(**series) for series in fields["series"]]})
 
 

@@ -2,7 +2,6 @@
 
 import base64
 from collections.abc import Sequence
-from html import escape
 from importlib.resources import files
 
 from wocar import __version__
@@ -13,6 +12,7 @@ from wocar.report.labels import attack_label, eps_text, number
 from wocar.report.model import Chart, Table, TableCell
 from wocar.report.sources import ReproducePlan
 from wocar.report.svg import svg, swatch
+from wocar.text import html_text as escape
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; media-src data:"
 """Content security policy: the browser loads nothing from outside the page."""
@@ -174,7 +174,10 @@ def _clip(clip: Clip, budget: _Budget) -> str:
     if clip.file.suffix == ".mp4":
         moving = f'<video controls muted loop src="data:video/mp4;base64,{data}" aria-label="{caption}"></video>'
     else:
-        frame = base64.b64encode(still(clip.file)).decode()
+        first = still(clip.file)
+        if first is None:
+            return f"<figure><h3>{caption}</h3><figcaption>damaged: it is not shown.</figcaption>{how}</figure>"
+        frame = base64.b64encode(first).decode()
         moving = (
             f'<img src="data:image/png;base64,{frame}" data-moving="data:image/gif;base64,{data}" alt="{caption}">'
             '<button type="button" class="play" aria-pressed="false" hidden>Play</button>'
@@ -189,8 +192,10 @@ def clip_caption(clip: Clip) -> str:
     if "picture" in about:
         return f"{about.get('method', 'agent')} on {about['env']}: {about['picture']}"
     attack = str(about.get("attack", "none"))
-    under = "without attack" if attack == "none" else f"under {attack_label(attack)}, eps {eps_text(about['eps'])}"
-    result = f": return {number(about['return'])} in {about['steps']} steps" if "return" in about else ""
+    under = (
+        "without attack" if attack == "none" else f"under {attack_label(attack)}, eps {eps_text(about.get('eps', 0.0))}"
+    )
+    result = f": return {number(about['return'])} in {about.get('steps', '?')} steps" if "return" in about else ""
     return f"{about.get('method', 'agent')} on {about['env']} {under}{result}"
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from wocar.report.axes import intervals
 from wocar.report.model import Chart, Series
+from wocar.text import file_name
 
 FORMATS = ("png", "svg", "pdf")
 MARKERS = ("o", "s", "^", "D")
@@ -47,7 +48,7 @@ def save_chart(chart: Chart, styles: dict[str, int], folder: Path) -> list[Path]
         axes.grid(alpha=0.25)
         if chart.series:
             axes.legend(fontsize=7, frameon=False)
-        files = [folder / f"{chart.name}.{kind}" for kind in FORMATS]
+        files = [folder / f"{file_name(chart.name)}.{kind}" for kind in FORMATS]
         for file in files:
             date = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[file.suffix[1:]]
             figure.savefig(file, dpi=160, metadata=date)

@@ -1,5 +1,6 @@
 """Sources of a report: run folders, audits, estimates, charts and recordings found below given paths."""
 
+import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -7,9 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from wocar.files import read_json, read_json_lines
+from wocar.files import read_json
+from wocar.metrics_file import read_metrics, spent_seconds
 from wocar.report.clips import read_clip
+from wocar.report.kinds import AuditData, CalibrationData, EstimateData, PlanData, RunData
 from wocar.report.model import Chart
+from wocar.schema import fault
 from wocar.types import UserError
 
 NOT_ENTERED = {"agent", "audits", "checkpoints", "tensorboard", "parts", "figures", "tables", ".cache"}
@@ -119,8 +123,9 @@ class _Collector:
             return
         self.seen.add(folder.resolve())
         plan = read_object(folder / "plan.json") if (folder / "plan.json").is_file() else None
-        if plan and isinstance(plan.get("reproduce"), dict):
-            self.plan(folder, plan["reproduce"])
+        if plan and "reproduce" in plan:
+            if self.good(folder / "plan.json", plan["reproduce"], PlanData):
+                self.plan(folder, plan["reproduce"])
             return
         if (folder / "run.json").is_file():
             self.run(folder)
@@ -136,7 +141,9 @@ class _Collector:
         failed, waiting = {}, 0
         for task in data["tasks"]:
             path = folder / task["folder"]
-            if (path / "done.json").is_file():
+            if not path.resolve().is_relative_to(folder.resolve().parent):
+                self.sources.notes.append(f"{path} is not beside the plan {folder}: it is left out")
+            elif (path / "done.json").is_file():
                 if task["row"]:
                     self.rows.setdefault((path / "run").resolve(), (task["row"]["method"], task["row"]["variant"]))
                 self.folder(path)
@@ -148,6 +155,12 @@ class _Collector:
         labels = tuple(data["labels"])
         plan = ReproducePlan(folder, target, scale, about, labels, command, data["missing"], failed, waiting)
         self.sources.plans.append(plan)
+
+    def good(self, file: Path, data: Any, kind: Any) -> bool:
+        """Whether data are of a kind; a note says where they are not."""
+        if problem := fault(data, kind):
+            self.sources.notes.append(f"{file} is damaged ({problem}): it is left out")
+        return not problem
 
     def run(self, folder: Path) -> None:
         run = read_run(folder)
@@ -166,36 +179,38 @@ class _Collector:
                 self.sources.clips.append(file)
             return
         data = read_object(file)
-        if data is not None and "agent" in data:
-            data["agent"] = _agent_path(file, str(data["agent"]))
         if data is None:
             self.sources.notes.append(f"{file} is damaged: it is left out")
         elif "attacks" in data and "worst" in data:
-            calibration = _calibration(file.with_name(f"{file.stem}-calibration.json"))
-            self.sources.audits.append(AuditFile(file, data, calibration))
+            self.audit(file, data)
         elif "radii" in data and "natural_measured" in data:
-            self.sources.estimates.append(EstimateFile(file, data))
+            if self.good(file, data, EstimateData):
+                self.sources.estimates.append(EstimateFile(file, _placed(file, data)))
         elif "chart" in data:
             self.chart(file, data)
         elif asked:
             raise UserError(f"{file} is neither an audit, nor an estimate, nor a chart")
 
+    def audit(self, file: Path, data: dict[str, Any]) -> None:
+        if self.good(file, data, AuditData):
+            calibration = _calibration(file.with_name(f"{file.stem}-calibration.json"))
+            self.sources.audits.append(AuditFile(file, _placed(file, data), calibration))
+
     def chart(self, file: Path, data: dict[str, Any]) -> None:
         try:
             self.sources.charts.append(Chart.from_json(data))
-        except (KeyError, TypeError):
-            self.sources.notes.append(f"{file} is damaged: it is not a chart of this version")
+        except UserError as error:
+            self.sources.notes.append(f"{file}: {error}: it is left out")
 
 
 def read_run(folder: Path) -> Run | None:
     """A run folder's configuration and training curve, also while it is still being written."""
     data = read_object(folder / "run.json")
-    if data is None or not isinstance(data.get("config"), dict):
+    if data is None or fault(data, RunData):
         return None
-    rows = read_json_lines(folder / "metrics.jsonl")
-    curve = [(row["steps"], row["return"]) for row in rows if row.get("return") is not None and "steps" in row]
-    times = [row["time"] for row in rows if "time" in row]
-    hours = (times[-1] - times[0]) / 3600 if len(times) > 1 else None
+    rows = read_metrics(folder / "metrics.jsonl")
+    curve = [(row["steps"], row["return"]) for row in rows if "return" in row and "steps" in row]
+    hours = spent_seconds(rows) / 3600 if len(rows) > 1 else None
     return Run(folder, data, *_thinned(curve), hours, _calibration(folder / "calibration.json"))
 
 
@@ -208,11 +223,17 @@ def read_object(file: Path) -> dict[str, Any] | None:
     return data if isinstance(data, dict) else None
 
 
+def _placed(file: Path, data: dict[str, Any]) -> dict[str, Any]:
+    """The result with the path of its agent from here."""
+    return {**data, "agent": _agent_path(file, data["agent"])} if "agent" in data else data
+
+
 def _agent_path(file: Path, agent: str) -> str:
     """The path of a result's agent; the file has it relative to the folder in which the command was run."""
-    for folder in () if Path(agent).is_absolute() else file.resolve().parents:
-        if (folder / agent).exists():
-            return str(folder / agent)
+    with contextlib.suppress(OSError, ValueError):  # a name that no file can have
+        for folder in () if Path(agent).is_absolute() else file.resolve().parents:
+            if (folder / agent).exists():
+                return str(folder / agent)
     return agent
 
 
@@ -226,4 +247,4 @@ def _thinned(curve: list[tuple[float, float]]) -> tuple[np.ndarray, np.ndarray]:
 
 def _calibration(file: Path) -> dict[str, Any] | None:
     data = read_object(file) if file.is_file() else None
-    return data if data is not None and {"start_estimate", "start_achieved"} <= data.keys() else None
+    return data if data is not None and not fault(data, CalibrationData) else None

@@ -1,10 +1,10 @@
 """Charts as SVG inside the page: one group per series, which the legend can hide; colours come from the page's CSS."""
 
 from collections.abc import Sequence
-from html import escape
 
 from wocar.report.axes import Axis, extents, intervals, tick_text
 from wocar.report.model import Chart, Series
+from wocar.text import html_text as escape
 
 WIDTH, HEIGHT = 460, 300
 LEFT, RIGHT, TOP, BOTTOM = 56, 12, 12, 46

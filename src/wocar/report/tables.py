@@ -62,12 +62,22 @@ def results_table(
         f"Mean return of {_episodes(groups, radius)}, median over seeds; below it a 95 % interval, by bootstrap over "
         "seeds, or over episodes of a single seed. The lowest return of a row is marked. Worst: each agent under the "
         "attack with the lowest return on the selection episodes. Paper: mean ± standard deviation as printed there."
+        f"{suites_note(groups, radius)}"
     )
     headings = ["method", *map(attack_label, attacks), "worst", "kept", "seeds"]
     env = groups[0].env if groups else ""
     return Table(
         f"results-{env}-{slug(radius)}", f"{env}, {radius_text(radius)}", about, headings, rows, audit_commands(groups)
     )
+
+
+def suites_note(groups: Sequence[Group], radius: Radius | None) -> str:
+    """A warning where agents were attacked by different suites: their worst returns say little side by side."""
+    used = {group.label: sorted({suite for m in group.members for suite in m.suites(radius)}) for group in groups}
+    if len({tuple(suites) for suites in used.values()}) < 2:
+        return ""
+    named = "; ".join(f"{label} by {' and '.join(suites)}" for label, suites in used.items())
+    return f" Not comparable without care: the agents were attacked by different suites ({named})."
 
 
 def _episodes(groups: Sequence[Group], radius: Radius | None) -> str:

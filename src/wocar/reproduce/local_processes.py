@@ -11,15 +11,14 @@ from pathlib import Path
 from wocar.reproduce.scheduler import TaskOutcome
 from wocar.reproduce.tasks import Task, TaskFolder
 
-CACHE = ".cache/jax"
-"""Compiled programs, shared by all processes; below the folder of all plans."""
 
+def task_environment() -> dict[str, str]:
+    """Environment variables of a task's process: one core each, since processes share a machine better than threads.
 
-def task_environment(root: Path) -> dict[str, str]:
-    """Environment variables of a task's process: one core each, since processes share a machine better than threads."""
+    Compiled programs are kept in the user's cache, never in the folder of the plans: whoever made that folder could
+    have put other machine code there.
+    """
     usual = {
-        "JAX_COMPILATION_CACHE_DIR": str((root / CACHE).resolve()),
-        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.3",
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
     }
@@ -31,11 +30,11 @@ class TaskProcess:
 
     def __init__(self, root: Path, program: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", program],
+            [sys.executable, "-P", "-m", program],  # -P: modules that lie in the folder are not imported
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             cwd=root,
-            env=task_environment(root),
+            env=task_environment(),
             text=True,
         )
         self.task: Task | None = None

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from wocar import __version__
-from wocar.reproduce.local_processes import CACHE
 from wocar.reproduce.scheduler import TaskOutcome
 from wocar.reproduce.tasks import Task, TaskFolder
+from wocar.runtime import configure
 from wocar.types import UserError
 
 RETRIES = 3
@@ -101,9 +101,12 @@ def remote_task(
     if version != __version__:
         raise UserError(f"this node has wocar {__version__}, the plan {version}")
     base = Path(tempfile.gettempdir()) / f"wocar-ray-{os.getuid()}"
-    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(base / CACHE))
+    configure()
+    base.mkdir(mode=0o700, exist_ok=True)
+    if base.stat().st_uid != os.getuid():
+        raise UserError(f"{base} belongs to another user: remove it, or set TMPDIR")
     root = base / key
-    root.mkdir(parents=True, exist_ok=True)
+    root.mkdir(exist_ok=True)
     os.chdir(root)
     if not (root / folder / "task.json").is_file():
         for archive in archives:

@@ -71,28 +71,34 @@ class TaskFolder:
         return self.path / "log.txt"
 
     def prepare(self, task: Task) -> None:
-        """Write the command, for the process that runs it."""
+        """Write the command, for the process that runs it; one that was there is not believed."""
         self.path.mkdir(parents=True, exist_ok=True)
         text = {"title": task.title, "argv": task.argv(), "key": task.key, "result": task.result}
-        if not (self.path / "task.json").exists():
+        if self.task() != text:
             write_json(self.path / "task.json", text)
 
     def task(self) -> dict[str, Any]:
-        return read_json(self.path / "task.json")
+        """What `prepare` wrote; empty where it cannot be read."""
+        return self._read("task.json") or {}
 
     @property
     def done(self) -> dict[str, Any] | None:
         """How the task was done, or None."""
-        try:
-            return read_json(self.path / "done.json") if (self.path / "done.json").is_file() else None
-        except UserError:
-            return None
+        return self._read("done.json")
 
     @property
     def failed(self) -> str:
         """Why it failed the last time; empty where it did not."""
-        file = self.path / "failed.json"
-        return str(read_json(file)["why"]) if file.is_file() and not self.done else ""
+        why = self._read("failed.json")
+        return str(why.get("why", "unknown")) if why is not None and not self.done else ""
+
+    def _read(self, name: str) -> dict[str, Any] | None:
+        """The JSON object in one of its files, or None."""
+        try:
+            data = read_json(self.path / name) if (self.path / name).is_file() else None
+        except UserError:
+            return None
+        return data if isinstance(data, dict) else None
 
     def finish(self, **facts: Any) -> None:
         write_json(self.path / "done.json", facts)

@@ -1,6 +1,7 @@
 """Training loop: iterations, metrics, checkpoints, resume."""
 
 import contextlib
+import sys
 import time
 from collections import deque
 from collections.abc import Callable
@@ -11,7 +12,8 @@ import jax
 import numpy as np
 
 from wocar.agent import Agent
-from wocar.envs import make_env
+from wocar.envs import ActionFault, EnvironmentFault, make_env
+from wocar.metrics_file import read_metrics, spent_seconds
 from wocar.training.adversary_config import attack_meta
 from wocar.training.alternating import Alternating
 from wocar.training.directed_env import Directed
@@ -29,6 +31,8 @@ from wocar.types import EnvSpec, UserError, VectorEnv
 
 HUGE = 1e20
 """Weights and losses beyond this count as infinite: their products overflow."""
+STATISTICS = {"normaliser", "reward_scale"}
+"""Parts of a trainer that are not learned by gradients."""
 
 
 def make_envs(config: RunConfig, segment: int) -> VectorEnv:
@@ -84,6 +88,8 @@ class _Run:
         self.config, self.trainer, self.make, self.folder = config, trainer, make, folder
         self.on_checkpoint = on_checkpoint
         self.iteration = 0
+        self.begun = 0.0
+        """When it would have begun if it had never rested."""
         self.late_returns: deque[float] = deque(maxlen=100)
 
     def execute(self) -> Agent:
@@ -91,12 +97,18 @@ class _Run:
         if config.resume:
             self._restore()
         self.folder.cut_metrics(self.iteration)
+        self.begun = time.monotonic() - spent_seconds(read_metrics(self.folder.metrics_file))
         curves = TensorBoardWriter(self.folder.path / "tensorboard", self.iteration * config.batch_steps)
         label = f"{config.method} {config.env} seed {config.seed}"
         total = config.iterations * config.batch_steps
         with TrainingProgress(label, total, self.iteration * config.batch_steps) as progress:
             while self.iteration < config.iterations:
-                self._segment(curves, progress)
+                try:
+                    self._segment(curves, progress)
+                except ActionFault as fault:
+                    raise UserError(self._diverged("actions")) from fault
+                except EnvironmentFault as fault:
+                    raise UserError(f"{fault}; {self._kept()}") from fault
                 self._checkpoint()
                 curves.flush()
                 if self.on_checkpoint and self.on_checkpoint(self.agent()):
@@ -142,12 +154,21 @@ class _Run:
     def _check(self, **numbers: Any) -> None:
         """A UserError where a number is not finite or too large."""
         leaves = {name: jax.tree.leaves(eqx.filter(tree, eqx.is_inexact_array)) for name, tree in numbers.items()}
-        bad = [name for name, arrays in leaves.items() if not all(np.all(np.abs(x) < HUGE) for x in arrays)]
+        limits = {name: np.inf if name in STATISTICS else HUGE for name in leaves}
+        bad = [name for name, arrays in leaves.items() if not all(np.all(np.abs(x) < limits[name]) for x in arrays)]
         if bad:
-            raise UserError(
-                f"training diverged at iteration {self.iteration} ({', '.join(bad)} not finite); checkpoints in "
-                f"{self.folder.path} are from before; try a lower learning rate"
-            )
+            raise UserError(self._diverged(*bad))
+
+    def _diverged(self, *bad: str) -> str:
+        large = set(bad) <= STATISTICS
+        advice = "observations or rewards are too large: scale them" if large else "try a lower learning rate"
+        what = f"training diverged at iteration {self.iteration} ({', '.join(bad)} not finite)"
+        return f"{what}; {self._kept()}; {advice}"
+
+    def _kept(self) -> str:
+        """Where the training can be continued."""
+        found = self.folder.checkpoints()
+        return f"the checkpoint {found[-1]} is from before and kept" if found else "no checkpoint was written yet"
 
     def _log(
         self,
@@ -166,7 +187,14 @@ class _Run:
         late = float(np.mean(self.late_returns)) if self.late_returns else float("nan")
         progress.update(steps, late)
         self.folder.log(
-            {"iteration": self.iteration, "steps": steps, "time": time.time(), "rate": progress.rate, **numbers}
+            {
+                "iteration": self.iteration,
+                "steps": steps,
+                "time": time.time(),
+                "seconds": time.monotonic() - self.begun,
+                "rate": progress.rate,
+                **numbers,
+            }
         )
 
     def _checkpoint(self) -> None:
@@ -179,5 +207,7 @@ class _Run:
         if found is None:
             return
         self.iteration, agent, state, data = found
+        if changes := self.folder.numeric_changes():
+            print(f"wocar: this run may end otherwise than without the pause: {changes}", file=sys.stderr)
         self.trainer.restore(agent, state, data)
         self.late_returns.extend(data["late_returns"])

@@ -66,7 +66,8 @@ class OffPolicy:
         progress, steps = iteration / self.config.iterations, iteration * self.config.batch_steps
         returns, lengths, seen = self._collect(steps, progress)
         if self.normalises(steps) and isinstance(self.normaliser, RunningNormaliser):
-            self.normaliser = self.normaliser.update(seen)
+            with np.errstate(over="ignore", invalid="ignore"):  # divergence is found by the loop
+                self.normaliser = self.normaliser.update(seen)
         info: dict[str, jax.Array] = {}
         if steps + self.config.batch_steps > self.cfg.learning_starts and self.replay.ready:
             info = self.learn(fold_in(self.key, iteration), progress)
@@ -108,7 +109,7 @@ class OffPolicy:
         return Agent(self.spec, self.normaliser, self.learner.policy, critics, {"reward_std": 1.0})
 
     def parts(self) -> dict[str, Any]:
-        return self.learner._asdict()
+        return {**self.learner._asdict(), "normaliser": self.normaliser[:-1]}
 
     def state(self) -> dict[str, Any]:
         state: dict[str, Any] = {"learner": self.learner}

@@ -48,8 +48,8 @@ class OnPolicy:
         cfg = self.config.algorithm
         with np.errstate(over="ignore", invalid="ignore"):  # divergence is found by the loop
             rollout = self.collect(cfg.n_steps)
-        if cfg.normalise_obs and isinstance(self.normaliser, RunningNormaliser):
-            self.normaliser = self.normaliser.update(rollout.seen)
+            if cfg.normalise_obs and isinstance(self.normaliser, RunningNormaliser):
+                self.normaliser = self.normaliser.update(rollout.seen)
         transitions = rollout.transitions
         if cfg.normalise_reward:
             self.scaler = self.scaler.update(transitions, cfg.gamma)
@@ -72,7 +72,8 @@ class OnPolicy:
         return Agent(self.spec, self.normaliser, self.learner.policy, critics, meta)
 
     def parts(self) -> dict[str, Any]:
-        return self.learner._asdict()
+        statistics = {"normaliser": self.normaliser[:-1], "reward_scale": self.scaler.returns[:-1]}
+        return {**self.learner._asdict(), **statistics}
 
     def state(self) -> dict[str, Any]:
         returns = self.scaler.returns

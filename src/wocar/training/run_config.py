@@ -24,6 +24,7 @@ from wocar.config_base import (
     setting_names,
 )
 from wocar.plugins import load_plugins
+from wocar.schema import dataclass_fault
 from wocar.threat import Threat
 from wocar.training.adversary_config import AdversaryConfig, AttackConfig
 from wocar.training.ppo import PPOConfig
@@ -133,8 +134,11 @@ def from_json(data: dict[str, Any], out: Path) -> RunConfig:
     try:
         rest = {k: v for k, v in data.items() if k not in (*PARTS, "out")}
         parts = {name: _part(data[name]) for name in PARTS if data.get(name)}
-        return RunConfig(**rest, out=out, resume=True, **parts)
-    except (KeyError, TypeError, ValueError) as error:
+        config = RunConfig(**rest, out=out, resume=True, **parts)
+        if problem := next(filter(None, map(dataclass_fault, (config, *config.parts.values()))), ""):
+            raise ValueError(problem)
+        return config
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UserError(f"{out / 'run.json'} is damaged or of another version: {error}") from error
 
 

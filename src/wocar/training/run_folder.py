@@ -5,6 +5,7 @@ import json
 import os
 import platform
 import shlex
+import shutil
 import sys
 from collections.abc import Collection
 from importlib.metadata import PackageNotFoundError, version
@@ -16,21 +17,31 @@ import numpy as np
 from wocar import __version__
 from wocar.agent import Agent, load_agent
 from wocar.files import (
+    MOST_LOG,
     atomic_directory,
     fill_tree,
     one_line_errors,
     read_arrays,
     read_json,
+    read_regular,
+    remove_partial,
     tree_arrays,
     write_arrays,
     write_atomic,
     write_json,
 )
+from wocar.local_key import signature, signed
+from wocar.metrics_file import read_metrics, returns_in
+from wocar.runtime import changed_numerics, fingerprint
+from wocar.schema import fault
 from wocar.training.run_config import RunConfig, from_json, to_json
 from wocar.training.source_commit import source_commit
 from wocar.types import UserError
 
 PACKAGES = ("jax", "equinox", "optax", "numpy", "envpool", "gymnasium", "mujoco")
+CURVE_POINTS = 50
+CHECKPOINT: dict[str, Any] = {"iteration": int, "sha256": str, "late_returns": list[float]}
+"""What a checkpoint says beside the numbers of its trainer."""
 
 
 class RunFolder:
@@ -39,11 +50,12 @@ class RunFolder:
         self.metrics_file = path / "metrics.jsonl"
         self._lock: IO[str] | None = None
         self._keep = False
+        self._config: dict[str, Any] = {}
 
     def open(self, config: RunConfig) -> None:
         """Lock the folder for this run: a new folder, or on --resume the one that holds the run."""
         self._refuse_taken(config)
-        self._keep = config.keep_checkpoints
+        self._keep, self._config = config.keep_checkpoints, _signed_config(config)
         with one_line_errors("write", self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock = open(self.path / ".lock", "w")  # noqa: SIM115  held until the process ends
@@ -56,6 +68,9 @@ class RunFolder:
         except UserError:
             self.close()
             raise
+        for folder in (self.path, self.path / "checkpoints"):
+            remove_partial(folder)
+        self._prune()
         if not (self.path / "run.json").exists():
             write_json(self.path / "run.json", {"config": to_json(config), **provenance()})
 
@@ -82,7 +97,13 @@ class RunFolder:
         with atomic_directory(self.path / "checkpoints" / f"{iteration:07d}") as folder:
             agent.write(folder)
             digest = write_arrays(folder / "learner.safetensors", tree_arrays(state))
-            write_json(folder / "learner.json", {"iteration": iteration, "sha256": digest, **data})
+            facts = {"iteration": iteration, "sha256": digest, **data}
+            mark = signature(self._config, facts, read_json(folder / "agent.json"))
+            write_json(folder / "learner.json", {**facts, "signature": mark})
+        self._prune()
+
+    def _prune(self) -> None:
+        """Remove all but the last two checkpoints, unless all are kept."""
         for old in [] if self._keep else self.checkpoints()[:-2]:
             with one_line_errors("remove", old):
                 for file in old.iterdir():
@@ -99,12 +120,35 @@ class RunFolder:
         if not found:
             return None
         data = read_json(found[-1] / "learner.json")
-        if not isinstance(data, dict) or not {"iteration", "sha256", *names} <= data.keys():
+        kinds = {**dict.fromkeys(names, float), **CHECKPOINT}
+        if not isinstance(data, dict) or any(name not in data or fault(data[name], kinds[name]) for name in kinds):
             raise UserError(
                 f"{found[-1] / 'learner.json'} is damaged: remove {found[-1]} to resume from an older checkpoint"
             )
         state = fill_tree(template, read_arrays(found[-1] / "learner.safetensors", data["sha256"]), found[-1])
         return data["iteration"], load_agent(found[-1]), state, data
+
+    def discard_foreign(self) -> None:
+        """Remove the run if its newest checkpoint does not have the signature of this user's key.
+
+        For attackers of an audit: one that somebody else put there would find nothing.
+        """
+        if self.checkpoints() and not self._is_ours(self.checkpoints()[-1]):
+            with one_line_errors("remove", self.path):
+                shutil.rmtree(self.path)
+
+    def _is_ours(self, checkpoint: Path) -> bool:
+        try:
+            facts, agent = read_json(checkpoint / "learner.json"), read_json(checkpoint / "agent.json")
+            config = _signed_config(load_config(self.path))
+        except UserError:
+            return False
+        return isinstance(facts, dict) and signed(facts.pop("signature", None), config, facts, agent)
+
+    def numeric_changes(self) -> str:
+        """How numbers may come out otherwise here than where the run began; empty where they do not."""
+        data = read_json(self.path / "run.json")
+        return changed_numerics(data.get("numerics")) if isinstance(data, dict) else ""
 
     def cut_metrics(self, iteration: int) -> None:
         """Drop metrics of iterations after a checkpoint: they will be computed again."""
@@ -112,7 +156,7 @@ class RunFolder:
             return
         kept = []
         with one_line_errors("read", self.metrics_file):
-            lines = self.metrics_file.read_bytes().splitlines()
+            lines = read_regular(self.metrics_file, MOST_LOG).splitlines()
         for line in lines:
             try:
                 if json.loads(line)["iteration"] <= iteration:
@@ -124,6 +168,11 @@ class RunFolder:
     def log(self, row: dict[str, Any]) -> None:
         with one_line_errors("write", self.metrics_file), open(self.metrics_file, "a") as file:
             file.write(json.dumps({k: None if not np.isfinite(v) else v for k, v in row.items()}) + "\n")
+
+
+def _signed_config(config: RunConfig) -> dict[str, Any]:
+    """The settings that a checkpoint's signature covers: all but the place."""
+    return {name: value for name, value in to_json(config).items() if name != "out"}
 
 
 def _ours(name: str) -> bool:
@@ -158,6 +207,22 @@ def load_run_agent(path: Path) -> Agent:
     raise UserError(f"no agent in {path}: it holds neither a finished run, nor a checkpoint, nor an agent.json")
 
 
+def training_return(path: Path) -> float | None:
+    """Mean return of the last tenth of a run folder's training; None where there was none, or one under attack."""
+    if (path / "run.json").is_file() and load_config(path).adversary is not None:
+        return None
+    curve = returns_of_run(path)
+    return float(np.mean(curve[-max(1, len(curve) // 10) :])) if curve else None
+
+
+def returns_of_run(path: Path) -> list[float]:
+    """Returns along a run's training, a few dozen means of neighbours."""
+    returns = returns_in(read_metrics(path / "metrics.jsonl"))
+    if not returns:
+        return []
+    return [float(part.mean()) for part in np.array_split(returns, min(CURVE_POINTS, len(returns)))]
+
+
 def provenance() -> dict[str, Any]:
     """Command, versions, machine and, in a git checkout, the commit: for the record."""
     versions = {"python": platform.python_version(), "wocar": __version__}
@@ -170,4 +235,5 @@ def provenance() -> dict[str, Any]:
     command = shlex.join([program, *sys.argv[1:]])
     machine = {"system": platform.system(), "processor": platform.machine(), "cores": os.cpu_count()}
     git = source_commit()
-    return {"command": command, "versions": versions, "machine": machine, **({"git": git} if git else {})}
+    made = {"command": command, "versions": versions, "machine": machine, "numerics": fingerprint()}
+    return {**made, **({"git": git} if git else {})}

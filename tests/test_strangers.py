@@ -1,0 +1,94 @@
+"""Folders of strangers: what an agent, a run or a plan that somebody else made may do here."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import jax
+import pytest
+
+import wocar
+from wocar.agent import Agent
+from wocar.cli import main
+from wocar.envs import env_spec
+from wocar.networks import CategoricalPolicy, RunningNormaliser
+
+PAYLOAD = """
+import pathlib
+import gymnasium
+from gymnasium.envs.classic_control import CartPoleEnv
+pathlib.Path("ran").write_text("code was run")
+gymnasium.register("Boom-v0", CartPoleEnv)
+"""
+
+
+def small_agent(env: str = "CartPole-v1") -> Agent:
+    spec = env_spec(env)
+    policy = CategoricalPolicy.create(spec.obs_shape[0], spec.actions.size, jax.random.key(0), (4,))
+    return Agent(spec, RunningNormaliser.create(spec.obs_shape), policy, {}, {"method": "ppo", "seed": 0, "steps": 8})
+
+
+def edit(file: Path, change: Any) -> None:
+    data = json.loads(file.read_text())
+    change(data)
+    file.write_text(json.dumps(data))
+
+
+def refused(argv: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    with pytest.raises(SystemExit) as stop:
+        main([str(word) for word in argv])
+    said = capsys.readouterr().err.strip().splitlines()[-1]
+    assert stop.value.code == 2, said
+    return said
+
+
+@pytest.fixture
+def boobytrapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with an agent whose environment is in a module beside it; working directory and on the path."""
+    small_agent().save(tmp_path / "agent")
+    edit(tmp_path / "agent" / "agent.json", lambda data: data["env"].update(id="payload:Boom-v0"))
+    (tmp_path / "payload.py").write_text(PAYLOAD)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr("wocar.envs.make._ALLOWED", set())
+    monkeypatch.delitem(sys.modules, "payload", raising=False)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["audit", "agent", "--attacks", "none", "--episodes", "1"],
+        ["estimate", "agent"],
+        ["record", "agent"],
+        ["train", "sa-rl", "--victim", "agent", "--out", "attacker"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_no_file_names_a_module_to_import(
+    boobytrapped: Path, command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = refused(command, capsys)
+    assert "payload:Boom-v0" in said and "--env payload:Boom-v0" in said
+    assert not (boobytrapped / "ran").exists() and "payload" not in sys.modules
+
+
+def test_no_run_names_a_module_to_import(boobytrapped: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    train = ["train", "ppo", "--env", "CartPole-v1", "--out", "run", "--steps", "64", "--n-envs", "2", "--n-steps", "8"]
+    with pytest.raises(SystemExit):
+        main([*train, "--minibatches", "2"])
+    edit(boobytrapped / "run" / "run.json", lambda data: data["config"].update(env="payload:Boom-v0"))
+    assert "payload:Boom-v0" in refused(["train", "ppo", "--out", "run", "--resume"], capsys)
+    assert not (boobytrapped / "ran").exists()
+
+
+def test_a_module_that_the_user_names_is_imported(boobytrapped: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also where the environment has no time limit, and in Python."""
+    named = ["audit", "agent", "--attacks", "none", "--episodes", "2", "--env", "payload:Boom-v0", "--max-steps", "9"]
+    with pytest.raises(SystemExit) as stop:
+        main(named)
+    assert not stop.value.code and (boobytrapped / "ran").exists()
+    result = wocar.audit("agent", attacks=["none"], episodes=1, env="payload:Boom-v0", max_steps=9)
+    assert result["env"] == "payload:Boom-v0" and result["attacks"]["none"]["mean_length"] <= 9
+    assert "cannot be imported" in refused(["audit", "agent", "--env", "absent_module:Boom-v0"], capsys)
