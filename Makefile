@@ -68,7 +68,7 @@ lock:  ## resolve the newest allowed versions in a fresh environment and record 
 	rm -rf .cache/lock
 	$(PYTHON) -m venv .cache/lock
 	.cache/lock/bin/pip install --quiet $(TORCH)
-	.cache/lock/bin/pip install --quiet '.[dev,docs,envpool,sb3,ray]'
+	.cache/lock/bin/pip install --quiet '.[dev,docs,envpool,onnx,sb3,ray]'
 	.cache/lock/bin/python -c 'import platform as p; print("# make lock, Python", p.python_version(), p.system(), p.machine())' > .cache/lock.txt
 	.cache/lock/bin/pip freeze --all --exclude pip --exclude wocar >> .cache/lock.txt
 	sed 's/+cpu$$//' .cache/lock.txt > requirements/lock.txt

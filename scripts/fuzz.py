@@ -6,6 +6,7 @@ of code run (a process, a socket, a file written outside the folder), more than 
 """
 
 import argparse
+import contextlib
 import importlib.util
 import io
 import json
@@ -125,8 +126,43 @@ class Corpus:
         tree = forge.model_tree(np.random.default_rng(0), (11, 3))
         self.add("model, zip", "zip.model", forge.torch_zip(tree), load)
         self.add("model, stream", "stream.model", forge.torch_stream(tree), load)
+        self._checkpoints(forge)
         armed = forge.torch_zip({**tree, "x": forge.Call("posix", "system", ("touch ran",))})
         self.add("model, armed", "armed.model", armed, load)
+
+    def _checkpoints(self, forge: Any) -> None:
+        """CleanRL's, and ONNX files as far as they become networks: others are run, which is not reading."""
+        import jax
+
+        from wocar import interop
+        from wocar.agent import Agent
+        from wocar.interop.onnx_graph import read_graph
+        from wocar.interop.onnx_reader import NotSequentialError, white_box
+        from wocar.interop.onnx_writer import onnx_file
+        from wocar.interop.restricted import one_line_refusal
+        from wocar.networks import GreedyPolicy, RunningNormaliser, mlp
+        from wocar.types import ActionSpace, EnvSpec
+
+        np, spec = sys.modules["numpy"], EnvSpec("Toy-v0", (4,), ActionSpace(3))
+        sizes = {"network.0": (8, 4), "network.2": (8, 8), "network.4": (3, 8)}
+        weights = {f"{name}.weight": np.ones(size, "f4") for name, size in sizes.items()}
+        weights |= {f"{name}.bias": np.ones(size[0], "f4") for name, size in sizes.items()}
+
+        def load(path: Path) -> None:
+            interop.load_all(path, "Toy-v0", None, lambda id: spec)
+
+        def network(path: Path) -> None:
+            with contextlib.suppress(NotSequentialError):
+                with one_line_refusal("x"):
+                    graph = read_graph(path.read_bytes())
+                white_box(graph, "x", spec, {})
+
+        for kind in ("zip", "stream"):
+            self.add(f"cleanrl, {kind}", f"{kind}.pt", getattr(forge, f"torch_{kind}")(weights), load)
+        if importlib.util.find_spec("onnx"):
+            statistics = RunningNormaliser(np.ones(4), np.ones(4), 9.0)
+            agent = Agent(spec, statistics, GreedyPolicy(mlp([4, 8, 3], jax.random.key(0))))
+            self.add("onnx", "x.onnx", onnx_file(agent), network)
 
     def _results(self) -> None:
         conftest = module_of_tests("report/conftest.py")

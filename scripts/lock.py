@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "requirements"
 PYTHONS = ("3.11", "3.12", "3.13")
 SYSTEMS = {"linux": "Linux", "darwin": "Darwin"}
-SETS = {"setup": ("dev",), "docs": ("docs",), "oracle": ("envpool", "sb3", "ray")}
+SETS = {"setup": ("dev",), "docs": ("docs",), "oracle": ("envpool", "onnx", "sb3", "ray")}
 """File of hashed requirements to the extras that it installs; the later two are added to the first."""
 UNHASHED = {"torch"}
 """Comes from the index of its CPU builds, where there is one: its files and their hashes are others there."""

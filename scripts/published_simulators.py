@@ -8,11 +8,11 @@ import os
 from importlib.metadata import version
 from pathlib import Path
 
-from wocar.api import load
 from wocar.envs import make_env
 from wocar.evaluation import episodes
 from wocar.evaluation.statistics import summarise
 from wocar.files import write_json
+from wocar.loading import load
 from wocar.types import UserError
 
 EPISODES, SEED = 50, 1234

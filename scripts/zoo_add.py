@@ -6,8 +6,8 @@ The audit must be of this very agent; its numbers go into the entry and the mode
 import argparse
 from pathlib import Path
 
-from wocar.api import load
 from wocar.files import read_json
+from wocar.loading import load
 from wocar.types import UserError
 from wocar.zoo.card import write_entry
 

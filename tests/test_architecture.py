@@ -20,18 +20,21 @@ HOST_PATH = re.compile(rb"(?<![\w.\-/])/(?:work|root|home|Users)/")
 # room -> the other rooms it may import. A room is a module or a package directly under wocar.
 MAY_IMPORT: dict[str, list[str]] = {
     "types": [],
+    "activations": [],
     "plugins": [],
     "runtime": [],
+    "bounded_json": [],
     "local_key": [],
     "text": [],
     "files": ["types"],
     "schema": ["types"],
     "metrics_file": ["files", "schema"],
     "schedules": ["types"],
-    "networks": ["types"],
-    "bounds": ["types"],
+    "networks": ["activations", "types"],
+    "bounds": ["activations", "types"],
     "envs": ["plugins", "types"],
     "agent": ["files", "networks", "schema", "types"],
+    "black_box": ["agent", "networks", "types"],
     "rollout": ["agent", "networks", "types"],
     "episodes": ["agent", "envs", "networks", "types"],
     "threat": ["bounds", "networks", "types"],
@@ -75,7 +78,7 @@ MAY_IMPORT: dict[str, list[str]] = {
         "threat",
         "types",
     ],
-    "interop": ["agent", "networks", "types"],
+    "interop": ["agent", "black_box", "bounded_json", "files", "networks", "types"],
     "zoo": ["agent", "evaluation", "files", "types"],
 }
 LOWER = list(MAY_IMPORT)
@@ -83,8 +86,9 @@ MAY_IMPORT["methods"] = LOWER
 MAY_IMPORT["loading"] = LOWER
 MAY_IMPORT["report"] = ["agent", "evaluation", "files", "metrics_file", "methods", "schema", "text", "types"]
 MAY_IMPORT["api"] = [*LOWER, "loading", "methods"]
+MAY_IMPORT["hardening"] = [*LOWER, "loading", "methods", "api"]
 MAY_IMPORT["reproduce"] = [*LOWER, "methods", "report"]
-MAY_IMPORT["__init__"] = [*LOWER, "methods", "api"]  # by name, when first used; everyone may read `wocar.__version__`
+MAY_IMPORT["__init__"] = [*LOWER, "loading", "methods", "api", "hardening"]  # by name, when first used
 MAY_IMPORT["cli"] = [room for room in MAY_IMPORT if room != "__init__"]
 MAY_IMPORT["bench"] = [*LOWER, "methods", "api", "cli"]
 MAY_IMPORT["__main__"] = ["cli"]

@@ -5,10 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from wocar.agent import Agent
-    from wocar.api import audit, estimate, load, train
+    from wocar.api import audit, estimate, train
+    from wocar.evaluation.action_bounds import action_bounds
     from wocar.evaluation.attack_registry import register_attack
     from wocar.evaluation.attacked_observation import AttackedObservation
     from wocar.evaluation.audit_result import AuditResult
+    from wocar.hardening import harden
+    from wocar.loading import export, load
     from wocar.methods.method import Method
     from wocar.methods.registry import register_method
     from wocar.threat import Threat
@@ -23,8 +26,11 @@ __all__ = [
     "Threat",
     "UserError",
     "__version__",
+    "action_bounds",
     "audit",
     "estimate",
+    "export",
+    "harden",
     "load",
     "register_attack",
     "register_method",
@@ -38,9 +44,12 @@ _PLACES = {
     "Method": "wocar.methods.method",
     "Threat": "wocar.threat",
     "UserError": "wocar.types",
+    "action_bounds": "wocar.evaluation.action_bounds",
     "audit": "wocar.api",
     "estimate": "wocar.api",
-    "load": "wocar.api",
+    "export": "wocar.loading",
+    "harden": "wocar.hardening",
+    "load": "wocar.loading",
     "register_attack": "wocar.evaluation.attack_registry",
     "register_method": "wocar.methods.registry",
     "train": "wocar.api",

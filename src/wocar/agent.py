@@ -3,7 +3,7 @@
 import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import Any, ClassVar, NotRequired, TypedDict
 
 import equinox as eqx
 import jax
@@ -18,6 +18,7 @@ from wocar.networks import (
     Normaliser,
     RecurrentCritic,
     RecurrentPolicy,
+    SquashedGaussianPolicy,
     host_function,
     host_step,
     reset_state,
@@ -30,6 +31,7 @@ from wocar.networks.description import (
     describe_normaliser,
     describe_policy,
 )
+from wocar.networks.squashed import LOG_STD_MAX, LOG_STD_MIN
 from wocar.schema import fault
 from wocar.types import ActionSpace, EnvSpec, UserError
 
@@ -68,6 +70,8 @@ class Agent:
     """Any policy of `wocar.networks`, feed-forward or recurrent."""
     critics: dict[str, Any] = field(default_factory=dict)
     meta: dict[str, Any] = field(default_factory=dict)
+    black_box: ClassVar[bool] = False
+    """Whether the policy can only be called."""
 
     def __post_init__(self) -> None:
         self._rng = np.random.default_rng(0)
@@ -75,6 +79,8 @@ class Agent:
             self._step = host_step(self.policy.network)
         else:
             self._head = host_function(self.policy.network)
+        squashed = isinstance(self.policy, SquashedGaussianPolicy)
+        self._moments = host_function(self.policy.body) if squashed else None
         self._discrete, self._stochastic = self.policy.discrete, self.policy.stochastic
         self._std = np.exp(np.asarray(getattr(self.policy, "log_std", 0), np.float32))
 
@@ -107,6 +113,11 @@ class Agent:
         """Actions at normalised observations (B, obs): the mode, or a sample where a generator is given."""
         if self.recurrent:
             raise TypeError("a recurrent agent acts by `step`, which takes its memory")
+        if rng is not None and self._moments is not None:
+            mean, log_std = np.split(self._moments(z), 2, axis=-1)
+            noise = rng.standard_normal(mean.shape, dtype=np.float32)
+            unit = np.tanh(mean + np.exp(np.clip(log_std, LOG_STD_MIN, LOG_STD_MAX)) * noise)
+            return np.asarray(self.policy.scaled(unit))
         return self._choose(self._head(z), rng)
 
     def _choose(self, head: np.ndarray, rng: np.random.Generator | None) -> np.ndarray:

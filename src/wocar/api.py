@@ -21,11 +21,13 @@ from wocar.evaluation.audit_file import AuditFolder
 from wocar.evaluation.audit_result import AuditResult
 from wocar.evaluation.estimate import EstimateResult
 from wocar.evaluation.estimate import estimate as run_estimate
-from wocar.evaluation.suites import BUDGET_STEPS, AuditPlan, attack_plan, suite_plan
+from wocar.evaluation.frozen_suites import BUDGET_STEPS
+from wocar.evaluation.sensors import read_threat
+from wocar.evaluation.suites import AuditPlan, attack_plan, suite_plan
 from wocar.evaluation.worst_case import Calibration, calibrate
 from wocar.files import write_json
-from wocar.loading import given_agent, load_attacker
-from wocar.loading import load as load
+from wocar.interop import is_foreign
+from wocar.loading import AgentSource, load, load_attacker
 from wocar.mechanisms.policy_config import WocarConfig
 from wocar.methods.attackers import attacker_config, attacker_settings
 from wocar.methods.presets import default_config, make_algorithm
@@ -46,6 +48,9 @@ from wocar.training.run_folder import (
 from wocar.types import UserError
 from wocar.zoo.entries import ZooEntry
 from wocar.zoo.verify import Comparison, compared, repeated_attacks
+
+USUAL_SUITE = {False: "fast-v2", True: "black-box-v1"}
+"""Of agents that can be looked into, and of those that can only be called."""
 
 
 def train(
@@ -117,7 +122,7 @@ def run_training(config: RunConfig) -> tuple[Agent, Calibration | None]:
 
 
 def audit(
-    agent: Agent | Path | str,
+    agent: AgentSource,
     suite: str | None = None,
     attacks: str | Sequence[str] | None = None,
     *,
@@ -127,6 +132,7 @@ def audit(
     norm: Norm | None = None,
     units: Units | None = None,
     radii: Sequence[float] | None = None,
+    sensors: Path | str | None = None,
     episodes: int | None = None,
     seed: int = 1234,
     env: str | None = None,
@@ -140,21 +146,24 @@ def audit(
     """Returns of an agent without attack and under a suite's attacks (default fast-v2), or under attacks by name.
 
     `attackers` are folders of trained ones. The threat is by default that of the agent's training; `eps`, `norm`,
-    `units` and `radii` change it, several `eps` give a curve. With `out`, finished parts are kept there and not run
-    twice, unless `fresh`.
+    `units` and `radii` change it, several `eps` give a curve; `sensors` is a file of radii (`wocar sensors`). With
+    `out`, finished parts are kept there and not run twice, unless `fresh`.
     docs/audit.md explains the result.
     """
     allow_import(env)
     if isinstance(attacks, str):
         attacks = [name.strip() for name in attacks.split(",")]
     path = Path(agent) if isinstance(agent, Path | str) else None
-    victim = given_agent(agent, env if path and path.is_file() else None, normaliser)  # others move in the plan
+    foreign = path is None or (path.exists() and is_foreign(path))
+    victim = load(agent, env if foreign else None, normaliser)  # others move in the plan
     trained = training_return(path) if path else None
-    start = threat or default_threat(victim, _attacked(attacks))
+    start = threat or (read_threat(sensors, victim.spec) if sensors else default_threat(victim, _attacked(attacks)))
     threats = asked_threats(start, eps, norm=norm, units=units, radii=radii)
     numbers: dict[str, Any] = {"episodes": episodes, "seed": seed, "env": env, "max_steps": max_steps}
     if attacks is None and not (attackers and suite is None):
-        plan = suite_plan(suite or "fast-v2", threats, budget_steps, **numbers)
+        plan = suite_plan(
+            suite or ("black-box-v1" if victim.black_box else "fast-v2"), threats, budget_steps, **numbers
+        )
     else:
         plan = attack_plan(["none"] if attacks is None else list(attacks), threats, budget_steps, **numbers)
         plan = dataclasses.replace(plan, attacks=_usual_settings(victim, plan, budget_steps))
@@ -185,7 +194,7 @@ def verify_zoo(
 
 
 def estimate(
-    agent: Agent | Path | str,
+    agent: AgentSource,
     *,
     threat: Threat | None = None,
     eps: float | Sequence[float] | None = None,
@@ -206,7 +215,7 @@ def estimate(
 
     The threat is by default that of the agent's training; `eps`, `norm`, `units` and `radii` change it.
     """
-    policy = given_agent(agent, env, normaliser)
+    policy = load(agent, env, normaliser)
     threats = asked_threats(threat or default_threat(policy), eps, norm=norm, units=units, radii=radii)
     found = run_estimate(policy, threats, steps, sweeps, explorations, seed, episodes, bounds, on_radius)
     where: Any = {"agent": str(agent)} if isinstance(agent, Path | str) else {}
@@ -253,4 +262,4 @@ def _usual_settings(victim: Agent, plan: AuditPlan, budget_steps: int | None) ->
     usual = {"steps": budget_steps or BUDGET_STEPS, **attacker_settings(victim)}
     director = {"actor": "target"} if victim.spec.actions.discrete else {}
     learned: dict[str, dict[str, Any]] = {"sa-rl": usual, "pa-ad": usual | director}
-    return {name: [learned.get(name, {})] for name in plan.attacks}
+    return {name: [learned.get(name, grid[0])] for name, grid in plan.attacks.items()}

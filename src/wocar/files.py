@@ -66,7 +66,7 @@ def read_regular(path: Path, most: int) -> bytes:
                 raise UserError(f"cannot read {path}: it is not a regular file")
             if about.st_size > most:
                 raise UserError(f"cannot read {path}: {about.st_size:,} bytes are more than the {most:,} allowed")
-            return file.read(most)
+            return file.read(about.st_size)  # asked for more, it would set aside as much memory
 
 
 def read_json(path: Path, most: int = MOST_JSON) -> Any:

@@ -1,30 +1,48 @@
-"""Agents by path or name: run folders, agent folders, files from elsewhere, the zoo."""
+"""Agents from wherever they are, and to where they are needed."""
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 from wocar import interop
 from wocar.agent import Agent
-from wocar.envs import allow_import, env_spec
+from wocar.black_box import black_box
+from wocar.envs import allow_import, declared_observations, env_spec
+from wocar.interop.export import Exported, ExportFormat, export_agent
+from wocar.interop.sb3_space_writer import Box
 from wocar.training.run_folder import load_run_agent
 from wocar.types import UserError, require_compatible
 from wocar.zoo.entries import find_entry, is_zoo_name
 
+AgentSource = Any
+"""A run or agent folder, `zoo:NAME`, a file or folder of another library, an `Agent`, a model of Stable-Baselines3, or
+any function of observations (or object with such a `predict`): a black box."""
 
-def load(path: Path | str, env: str | None = None, normaliser: Path | str | None = None) -> Agent:
-    """The agent in a run folder, an agent folder, a Stable-Baselines3 zip or a published .model file, or `zoo:NAME`.
 
-    For files: `env` is the environment's id where they do not tell, `normaliser` a pickle of VecNormalize. Others hold
-    their normaliser; `env` is then another environment for the same agent.
+def load(agent: AgentSource, env: str | None = None, normaliser: Path | str | None = None) -> Agent:
+    """The agent in a run or agent folder, of the zoo (`zoo:NAME`), or of another library: docs/import-export.md.
+
+    For what is another library's: `env` is the environment's id where it does not tell, `normaliser` a pickle of
+    VecNormalize. Our own agents hold their normaliser; `env` is then another environment for the same agent.
     """
     allow_import(env)
-    if not is_zoo_name(path) and not Path(path).exists():
+    statistics = Path(normaliser) if normaliser else None
+    if isinstance(agent, Path | str) and is_zoo_name(agent):
+        agent = find_entry(agent).agent()
+    path = Path(agent) if isinstance(agent, Path | str) else None
+    if path is not None and not path.exists():
         raise UserError(f"there is no {path}")
-    if Path(path).is_file():
-        return interop.load(path, env, Path(normaliser) if normaliser else None)
+    if path is not None and interop.is_foreign(path):
+        return interop.load(path, env, statistics, env_spec)
+    if path is None and (callable(agent) or hasattr(agent, "predict")) and not interop.is_model(agent):
+        if env is None:
+            raise UserError("a policy that can only be called does not tell its environment: give env, its id")
+        return black_box(agent, env_spec(env))
+    if path is None and not isinstance(agent, Agent):
+        return interop.load_object(agent, env, statistics)
     if normaliser is not None:
-        raise UserError(f"--normaliser is for a Stable-Baselines3 zip; the agent in {path} holds its own")
-    return in_environment(find_entry(path).agent() if is_zoo_name(path) else load_run_agent(Path(path)), env)
+        raise UserError(f"a normaliser is for a Stable-Baselines3 zip; {path or 'an Agent'} holds its own")
+    return in_environment(agent if path is None else load_run_agent(path), env)
 
 
 def in_environment(agent: Agent, env: str | None) -> Agent:
@@ -37,13 +55,22 @@ def in_environment(agent: Agent, env: str | None) -> Agent:
     return dataclasses.replace(agent, spec=agent.spec._replace(id=env, max_steps=spec.max_steps))
 
 
-def given_agent(agent: Agent | Path | str, env: str | None, normaliser: Path | str | None) -> Agent:
-    """The agent itself, or the one at a path; in another environment where one is named."""
-    if isinstance(agent, Path | str):
-        return load(agent, env, normaliser)
-    if normaliser is not None:
-        raise UserError("normaliser= is for a Stable-Baselines3 zip; an Agent holds its own")
-    return in_environment(agent, env)
+def export(
+    agent: AgentSource,
+    to: ExportFormat,
+    out: Path | str,
+    *,
+    env: str | None = None,
+    normaliser: Path | str | None = None,
+    overwrite: bool = False,
+) -> Exported:
+    """Write an agent for Stable-Baselines3 (a zip, with VecNormalize's statistics beside it) or as an ONNX file.
+
+    `env` and `normaliser` as for `load`. The result names the files, and says what their reader should know.
+    """
+    victim = load(agent, env, normaliser)
+    declared = declared_observations(victim.spec) if to == "sb3" else None
+    return export_agent(victim, to, Path(out), Box(*declared) if declared else None, overwrite)
 
 
 def load_attacker(path: Path) -> Agent:

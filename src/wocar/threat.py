@@ -110,6 +110,17 @@ class Threat:
         if self.radii is not None and len(self.radii) != size:
             raise UserError(f"{self.OPTION}radii must be {size} numbers for {spec.id}, not {len(self.radii)}")
 
+    def seen_by(self, agent: Observer) -> "Threat":
+        """This threat in normalised units, by an agent's normaliser as it is; its clip is left out."""
+        self.check_dimensions(agent.spec)
+        unit = affine(agent.normaliser)[1]
+        if self.units == "normalised":
+            return self
+        if unit.ndim == 0:
+            return dataclasses.replace(self, eps=self.eps / float(unit), units="normalised")
+        radii = np.ones(unit.size) if self.radii is None else np.asarray(self.radii)
+        return dataclasses.replace(self, units="normalised", radii=tuple(radii / unit.reshape(-1)))
+
     def check_training(self, spec: EnvSpec, normalises: bool) -> None:
         """A UserError where training cannot follow this threat; `normalises`: by statistics that still move."""
         self.check_dimensions(spec)

@@ -8,9 +8,19 @@ import numpy as np
 import pytest
 
 from wocar.agent import Agent
+from wocar.attacks.robust_sarsa import RobustSarsa
+from wocar.bounds import Ball
 from wocar.envs import env_spec
 from wocar.evaluation.attack_registry import attack_by_name, own_q
-from wocar.networks import ActionCritic, GaussianPolicy, GreedyPolicy, RunningNormaliser, TwinCritic, mlp
+from wocar.networks import (
+    ActionCritic,
+    DiscreteCritic,
+    GaussianPolicy,
+    GreedyPolicy,
+    RunningNormaliser,
+    TwinCritic,
+    mlp,
+)
 from wocar.threat import Threat
 from wocar.types import UserError
 
@@ -38,6 +48,27 @@ def test_it_lowers_the_agents_own_value(name: str) -> None:
     assert (after < before).all()
 
 
+def test_a_targeted_search_takes_the_worst_action_within_reach() -> None:
+    """Wherever a grid over the ball finds an action, so does the search; the expectation under softmax need not."""
+    policy = GreedyPolicy(mlp([2, 32, 5], jax.random.key(3)))
+    rng, ball = np.random.default_rng(0), Ball(0.4)
+    obs = jnp.asarray(rng.normal(size=(40, 2)), jnp.float32)
+    critic = DiscreteCritic(mlp([2, 16, 5], jax.random.key(4)))
+    values = np.asarray(critic(obs))
+    edge = np.linspace(-0.4, 0.4, 41)
+    grid = np.stack(np.meshgrid(edge, edge), -1).reshape(-1, 1, 2).astype(np.float32)
+    within = np.asarray(policy.mode(obs + grid))
+    best = np.take_along_axis(values, within.T, axis=1).min(axis=1)
+
+    def caused(attack: RobustSarsa) -> np.ndarray:
+        shown = ball.project(obs, attack.perturb(policy, ball, obs, jax.random.key(0)))
+        return values[np.arange(40), np.asarray(policy.mode(shown))]
+
+    plain, targeted = caused(RobustSarsa(critic)), caused(RobustSarsa(critic, targeted=True))
+    assert (targeted <= plain).all()
+    assert np.mean(targeted <= best + 1e-6) >= 0.95 > np.mean(plain <= best + 1e-6)
+
+
 @pytest.mark.parametrize("name", ["min-q", "own-worst-critic"])
 def test_without_such_a_critic_it_does_not_apply(name: str) -> None:
     with pytest.raises(UserError, match="has no"):
@@ -63,7 +94,7 @@ def test_a_critic_in_units_of_the_action() -> None:
 @pytest.mark.parametrize("method", ["SAC", "TD3"])
 def test_the_critics_of_a_zip_are_those_of_stable_baselines3(method: str, tmp_path: Path) -> None:
     sb3, torch = pytest.importorskip("stable_baselines3"), pytest.importorskip("torch")
-    from wocar.api import load
+    from wocar.loading import load
 
     model = getattr(sb3, method)("MlpPolicy", "Pendulum-v1", seed=0, device="cpu")
     model.save(tmp_path / "Pendulum-v1.zip")

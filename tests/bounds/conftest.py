@@ -9,7 +9,10 @@ import jax.numpy as jnp
 import pytest
 from equinox import nn
 
+from wocar.activations import elu, gelu, leaky_relu, silu
+
 ACTIVATIONS = {"tanh": jnp.tanh, "relu": jax.nn.relu, "sigmoid": jax.nn.sigmoid}
+ACTIVATIONS |= {"elu": elu, "leaky-relu": leaky_relu, "silu": silu, "gelu": gelu}
 BuildNetwork = Callable[..., nn.Sequential]
 
 

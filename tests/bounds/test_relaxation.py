@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wocar.activations import elu, gelu, leaky_relu, silu
 from wocar.bounds.relaxation import RELAXATIONS, _touch, relu_band
+from wocar.bounds.smooth_relaxation import GELU, SILU, Wave
 from wocar.types import Interval
 
 BANDS = {function: jax.jit(band) for function, band in RELAXATIONS.items()}
@@ -66,3 +68,25 @@ def test_gradients_are_finite_and_continuous_into_a_point(function) -> None:
         slopes = jnp.stack(jax.vmap(jax.grad(middle, argnums=(0, 1)))(at, at + width))
         assert np.isfinite(slopes).all()
         assert (np.abs(slopes) < 2).all(), width
+
+
+@pytest.mark.parametrize("wave", [SILU, GELU], ids=["silu", "gelu"])
+def test_the_constants_of_a_wave(wave: Wave) -> None:
+    """The derivative is 0 at the minimum, and has its own extremes at ±bend."""
+    slope = jax.grad(wave.function)
+    np.testing.assert_allclose(slope(wave.lowest), 0, atol=1e-6)
+    np.testing.assert_allclose(jax.grad(slope)(wave.bend), 0, atol=1e-6)
+    np.testing.assert_allclose(jax.grad(slope)(-wave.bend), 0, atol=1e-6)
+    x = np.linspace(-8, 8, 101, dtype=np.float32)
+    np.testing.assert_allclose(wave.derivative(x), jax.vmap(slope)(x), atol=1e-6)
+
+
+@pytest.mark.parametrize("function", [elu, leaky_relu, silu, gelu], ids=lambda f: f.__name__)
+def test_lines_around_a_smooth_relu_touch_it(function) -> None:
+    """Neither line can be moved nearer without crossing the function."""
+    for lower, upper in ((-6.0, 5.0), (-1.0, 0.5), (0.2, 4.0), (-9.0, -2.0), (-0.3, 9.0)):
+        center, margin = RELAXATIONS[function](Interval(jnp.float32(lower), jnp.float32(upper)))
+        x = np.linspace(lower, upper, 4001, dtype=np.float32)
+        offset, reach = function(x) - (center.slope * x + center.offset), margin.slope * x + margin.offset
+        assert (reach - offset).min() < 1e-4
+        assert (reach + offset).min() < 1e-4

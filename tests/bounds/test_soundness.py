@@ -61,6 +61,19 @@ def test_dense(build_dense, activation, norm, seed: int, scale: float, eps: floa
     check(build_dense([4, 8, 8, 3], activation, seed, scale), ball, states, seed)
 
 
+@pytest.mark.parametrize(
+    ("activation", "norm"), [("elu", "linf"), ("leaky-relu", "l2"), ("silu", "linf"), ("gelu", "l2")]
+)
+@settings(max_examples=25)
+@given(seed=seeds, scale=scales, eps=radii)
+def test_smooth_relus(build_dense, activation, norm, seed: int, scale: float, eps: float) -> None:
+    states = jax.random.normal(jax.random.key(seed), (3, 4))
+    network, ball = build_dense([4, 8, 3], activation, seed, scale), Ball(jnp.float32(eps), norm)
+    outputs = outputs_inside(network, ball, states, jax.random.key(seed))
+    for method in ("ibp", "crown"):
+        check_inside(outputs, bounds(network, ball, states, method))
+
+
 @pytest.mark.parametrize(("activation", "norm"), [("tanh", "linf"), ("tanh", "l2"), ("relu", "l2")])
 @settings(max_examples=15)
 @given(seed=seeds, eps=radii, limits=limits, factors=factors)

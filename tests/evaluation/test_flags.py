@@ -14,6 +14,10 @@ def row(mean: float, family: str = "gradient", **more: Any) -> dict[str, Any]:
     return plain | {"zero_gradients": 0.0} | more
 
 
+def rungs(*means: float) -> list[dict[str, Any]]:
+    return [{"mean": m, "std": 10.0, "episodes": 25, "seed": 1, "steps": 100 * (k + 1)} for k, m in enumerate(means)]
+
+
 def sound() -> dict[str, dict[str, Any]]:
     return {
         "none": row(100.0, "natural", eps=0.0, budget_used=None, zero_gradients=None),
@@ -44,6 +48,7 @@ def test_a_sound_audit_is_not_accused() -> None:
         ("random", {"episodes": 5}, "few-episodes"),
         ("none", {"cut_episodes": 3, "max_steps": 1000}, "never-ended"),
         ("sa-rl", {"training_curve": list(np.linspace(100, 30, 50))}, "still-improving"),
+        ("sa-rl", {"budget_curve": rungs(90.0, 60.0, 30.0)}, "not-converged"),
         ("none", {"mean": 60.0}, "far-from-training"),
         ("none", {"mean": 200.0}, "far-from-training"),
     ],
@@ -60,6 +65,15 @@ def test_flags_say_whom_where_and_why() -> None:
     (flag,) = flags_of(rows, "sa-rl")
     assert (flag["flag"], flag["attack"], flag["eps"]) == ("zero-gradients", "maxdiff", 0.1)
     assert "25%" in flag["text"]
+
+
+def test_an_attacker_whose_last_steps_gain_nothing_or_who_is_not_the_strongest_has_converged() -> None:
+    rows = sound()
+    rows["sa-rl"]["budget_curve"] = rungs(90.0, 32.0, 30.0)
+    assert names(rows) == []
+    rows["sa-rl"]["budget_curve"] = rungs(90.0, 60.0, 30.0)
+    rows["pa-ad"] = row(10.0, "learned", budget_curve=rungs(40.0, 10.0, 10.0))
+    assert names(rows, worst="pa-ad") == []
 
 
 def test_no_radius_means_no_budget_to_use() -> None:

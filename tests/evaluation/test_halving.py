@@ -53,16 +53,18 @@ class Shift:
 
 
 class Trainer:
-    """An attacker of `talent` moves what is seen by talent · steps / 100 of eps."""
+    """An attacker of `talent` moves what is seen by talent · steps / 100 of eps; trained for too long, by less."""
 
-    def __init__(self) -> None:
+    def __init__(self, tires_at: int = 100) -> None:
+        self.tires_at = tires_at
         self.trained: list[tuple[float, int]] = []
 
     def __call__(
         self, kind: str, victim: Agent, threat: Threat, seed: int, out: Path, settings: Mapping[str, Any], lessons: Any
     ) -> Trained:
-        self.trained.append((settings["talent"], settings["steps"]))
-        return Trained(Shift(settings["talent"] * settings["steps"] / 100), [])
+        talent, steps = settings["talent"], settings["steps"]
+        self.trained.append((talent, steps))
+        return Trained(Shift(talent * min(steps, self.tires_at) / 100 - (steps > self.tires_at) * talent / 2), [])
 
 
 @pytest.fixture(scope="module")
@@ -89,10 +91,20 @@ def test_each_rung_trains_longer_and_keeps_the_strongest(agent: Agent, tmp_path:
     row = found["attacks"]["sa-rl"]
     assert row["parameters"] == {"talent": 0.5, "steps": 100}
     assert row["mean"] == pytest.approx(-4 * 0.5)
-    assert [tried["steps"] for tried in row["grid"]] == [10, 50, 50, 10, 100]
+    assert [tried["steps"] for tried in row["grid"]] == [10, 10, 50, 10, 50, 10, 10, 50, 100]
+    assert [(p["steps"], round(p["mean"], 4)) for p in row["budget_curve"]] == [(10, -0.2), (50, -1.0), (100, -2.0)]
     again = Trainer()
     audit(agent, plan(none=[{}], sa_rl=grid(0.1, 0.4, 0.3, 0.2, 0.5)), AuditFolder(tmp_path), again)
     assert not again.trained
+
+
+def test_an_attacker_that_more_steps_weaken_is_taken_from_its_rung(agent: Agent, tmp_path: Path) -> None:
+    trainer = Trainer(tires_at=50)
+    found = audit(agent, plan(none=[{}], sa_rl=grid(0.1, 0.4, 0.3, 0.2)), AuditFolder(tmp_path), trainer)
+    row = found["attacks"]["sa-rl"]
+    assert row["parameters"] == {"talent": 0.4, "steps": 50}
+    assert [round(p["mean"], 4) for p in row["budget_curve"]] == [-0.16, -0.8, 0.0]
+    assert row["select"]["mean"] == row["mean"] == row["final"]["mean"] == pytest.approx(-0.8)
 
 
 def test_a_single_setting_is_trained_once(agent: Agent, tmp_path: Path) -> None:

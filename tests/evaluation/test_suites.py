@@ -10,7 +10,8 @@ import pytest
 from wocar.agent import Agent
 from wocar.api import asked_threats, default_threat
 from wocar.evaluation.attack_registry import attack_names
-from wocar.evaluation.suites import SUITES, attack_plan, suite_digest, suite_plan
+from wocar.evaluation.frozen_suites import SUITES
+from wocar.evaluation.suites import attack_plan, suite_digest, suite_plan
 from wocar.networks import PixelNormaliser, RunningNormaliser, ScaledNormaliser
 from wocar.threat import Threat
 from wocar.types import UserError
@@ -18,8 +19,12 @@ from wocar.types import UserError
 NEAR = (Threat(0.1),)
 
 FROZEN = {
+    "sensors-v1": "2d776d1e57fee50ee1ec8228bfb115431db665ff2885a8fd234c9535487e888e",
+    "black-box-v1": "f061906aaf0e2f4198ebe7c61a2a3243ffefe07992b1fbb3dbdf21467c7d37ed",
     "mujoco-v2": "917837b2d5c0c1147e2d141d6f8afc281bd16c94678bb1805efc5abe48d011b1",
     "fast-v2": "11041030ce6f14f7831485662f7706c1f126feea1d8a269562665ad585ae31e1",
+    "paper-v1": "684efd711e0b8099bf62d17a0ae1ade15d6005a95198fea7bf0980235d3002ca",
+    "atari-v2": "b73ca599352f520a59a0ed1f2b94af6153f2b3042a47b6624df36fa3c0d98ad5",
     "fast-v1": "557329402eebaba67aab4249f592e3ead23945ef287006f92daa00cd9775623d",
     "mujoco-v1": "46edf14c3adaf364e92737bc964af2af8375734ed541be4c851e160d053b8eb1",
     "atari-v1": "b53b583f0a7aa3f280866222f4660e40fed7c68452bc077e3c8dd018ac193351",
@@ -35,7 +40,7 @@ def test_suites_are_frozen(name: str) -> None:
 def test_suites_are_plain_data_about_known_attacks(name: str) -> None:
     suite = SUITES[name]
     assert json.loads(json.dumps(suite)) == suite
-    assert set(suite["attacks"]) <= set(attack_names())
+    assert {name.partition(":")[0] for name in suite["attacks"]} <= set(attack_names())
     assert next(iter(suite["attacks"])) == "none"
     assert all(suite["attacks"].values())
 
@@ -44,6 +49,17 @@ def test_a_plan_as_the_suite_says_has_no_changes() -> None:
     plan = suite_plan("fast-v1", NEAR, seed=3, env=None, episodes=None)
     assert (plan.attacks, plan.changes, plan.episodes, plan.seed) == (SUITES["fast-v1"]["attacks"], (), 50, 3)
     assert suite_plan("fast-v1", NEAR, episodes=50).changes == ()
+
+
+def test_the_papers_own_attacks_have_its_settings() -> None:
+    """Thirty robust critics of the published grid, with the whole horizon; adversaries of a million steps."""
+    attacks = SUITES["paper-v1"]["attacks"]
+    assert set(attacks) == {"none", "random", "maxdiff", "robust-sarsa", "sa-rl", "pa-ad"}
+    critics = attacks["robust-sarsa"]
+    assert len({(c["radius"], c["reg"]) for c in critics}) == len(critics) == 30
+    assert {c["gamma"] for c in critics} == {0.99}
+    assert {s["steps"] for s in attacks["sa-rl"]} == {1_000_000}
+    assert not any("guide" in s for name in ("sa-rl", "pa-ad") for s in attacks[name])
 
 
 def test_departures_from_a_suite_are_recorded() -> None:

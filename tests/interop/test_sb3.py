@@ -148,8 +148,8 @@ def test_unsupported_parts_are_named(sb3_data: Path, tmp_path: Path, forge: Simp
         return lambda data: data.update({which: pickled(forge, forge.Call("gymnasium.spaces", kind, (), state))})
 
     edits: dict[str, Callable[[dict[str, Any]], Any]] = {
-        "gSDE": lambda d: d.update(use_sde=True),
-        "activation GELU": kwargs(activation_fn=forge.Name("torch.nn.modules.activation", "GELU")),
+        "squashed output": kwargs(squash_output=True),
+        "activation Softplus": kwargs(activation_fn=forge.Name("torch.nn.modules.activation", "Softplus")),
         "features extractor Mine": kwargs(features_extractor_class=forge.Name("__main__", "Mine")),
         "observation space Dict": space("observation_space", "Dict"),
         "action space MultiDiscrete": space("action_space", "MultiDiscrete"),

@@ -156,7 +156,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     huge = tmp_path / "huge"
     with huge.open("wb") as file:
         file.truncate(MAX_BYTES + 1)  # sparse
-    for path, reason in {huge: "larger than", tmp_path / "absent": "No such file", tmp_path: "directory"}.items():
+    for path, reason in {huge: "are more than", tmp_path / "absent": "No such file", tmp_path: "directory"}.items():
         with pytest.raises(UserError, match=rf"^cannot read .*{reason}"):
             read_file(path)
     for data, reason in {b"": "not a torch file", b"PK\x03\x04": "zip", b"\x80\x02K\x01.": "not a torch file"}.items():

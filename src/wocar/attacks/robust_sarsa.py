@@ -10,6 +10,7 @@ import optax
 
 from wocar.attacks.base import InputObjective, steepest
 from wocar.bounds import Ball, network_bounds, taken
+from wocar.mechanisms.q_reg import margin
 from wocar.mechanisms.worst_value import q_at
 from wocar.types import Array, Critic, Interval, Policy, Transitions
 
@@ -23,22 +24,48 @@ class RobustSarsa(eqx.Module):
     critic: Critic
     steps: int = eqx.field(static=True, default=10)
     maxdiff: float = eqx.field(static=True, default=0.0)
+    memory: bool = eqx.field(static=True, default=False)
+    """The critic's state is the observation and the hidden state with which the victim meets it."""
+    targeted: bool = eqx.field(static=True, default=False)
+    """Discrete actions: one more search towards each of them; of those that the victim then takes, the worst."""
 
     def objective(self, policy: Policy, obs: jax.Array) -> InputObjective:
-        head = policy.head(obs)
+        head, state = policy.head(obs), self._state(policy, obs)
 
         def harm(x: jax.Array) -> jax.Array:
             shown = policy.head(x)
             if policy.discrete:
-                value = jnp.sum(jax.nn.softmax(shown) * self.critic(obs), axis=-1)
+                value = jnp.sum(jax.nn.softmax(shown) * self.critic(state), axis=-1)
             else:
-                value = self.critic(obs, shown)
+                value = self.critic(state, shown)
             return self.maxdiff * jnp.mean((shown - head) ** 2, axis=-1) - (1 - self.maxdiff) * value
 
         return harm
 
     def perturb(self, policy: Policy, ball: Ball, obs: jax.Array, key: jax.Array) -> jax.Array:
-        return steepest(self.objective(policy, obs), ball, obs, self.steps)
+        found = steepest(self.objective(policy, obs), ball, obs, self.steps)
+        return self._worst_taken(policy, ball, obs, found) if self.targeted and policy.discrete else found
+
+    def _worst_taken(self, policy: Policy, ball: Ball, obs: jax.Array, found: jax.Array) -> jax.Array:
+        values: jax.Array = self.critic(self._state(policy, obs))
+
+        def towards(action: jax.Array) -> jax.Array:
+            wanted = jnp.full(len(obs), action)
+            return steepest(lambda x: -margin(policy.head(x), wanted), ball, obs, self.steps)
+
+        ends = jnp.concatenate([found[None], jax.vmap(towards)(jnp.arange(values.shape[-1]))])
+        shown = jax.vmap(lambda x: ball.project(obs, x))(ends)
+        cost = jax.vmap(lambda x: taken(values, policy.mode(x)))(shown)
+        return shown[jnp.argmin(cost, axis=0), jnp.arange(len(obs))]
+
+    def _state(self, policy: Policy, obs: jax.Array) -> jax.Array:
+        return with_memory(obs, policy.state.h) if self.memory else obs  # type: ignore[attr-defined]
+
+
+def with_memory(obs: Array, hidden: Array) -> Any:
+    """The state of a critic of a victim with a memory. (..., obs + hidden)"""
+    xp = obs.__array_namespace__()
+    return xp.concatenate([obs, hidden], axis=-1)
 
 
 class SarsaData(NamedTuple):

@@ -8,7 +8,9 @@ import jax
 import jax.numpy as jnp
 from equinox import nn
 
+from wocar.activations import elu, gelu, leaky_relu, silu
 from wocar.bounds.ball import Ball, for_each_state
+from wocar.bounds.smooth_relaxation import GELU, SILU, wave_interval
 from wocar.types import Array, Interval
 
 
@@ -93,4 +95,8 @@ RULES: dict[Any, Callable[[Any, Interval], Interval]] = {
     jnp.tanh: _increasing,
     jax.nn.sigmoid: _increasing,
     jax.nn.relu: _increasing,
+    elu: _increasing,
+    leaky_relu: _increasing,
+    silu: lambda _, box: wave_interval(SILU, box),
+    gelu: lambda _, box: wave_interval(GELU, box),
 }

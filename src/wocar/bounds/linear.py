@@ -12,8 +12,9 @@ import jax.numpy as jnp
 from equinox import nn
 
 from wocar.bounds.ball import Ball, for_each_state
+from wocar.bounds.band import Band
 from wocar.bounds.interval import first_step, intersect, kind, step
-from wocar.bounds.relaxation import RELAXATIONS, Band
+from wocar.bounds.relaxation import RELAXATIONS
 from wocar.types import Array, Interval
 
 CACHED_FLOATS = 2**18

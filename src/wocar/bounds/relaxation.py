@@ -1,4 +1,4 @@
-"""Linear relaxation of activations: a band between two lines.
+"""Linear relaxation of activations: a band between two lines. Smooth ReLUs are in `smooth_relaxation`.
 
 tanh is convex left of 0 and concave right of it. Let touch(u) be the point whose tangent runs through (u, tanh u); for
 u <= 0 that is u itself. Below tanh, on [l, u], lies
@@ -8,31 +8,16 @@ The line above follows by symmetry: tanh(-x) = -tanh(x).
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from wocar.activations import elu, gelu, leaky_relu, silu
+from wocar.bounds.band import Band, Line, between
+from wocar.bounds.smooth_relaxation import GELU, SILU, elu_band, leaky_relu_band, wave_band
 from wocar.types import Array, Interval
-
-
-class Line(NamedTuple):
-    slope: Array
-    offset: Array
-
-
-class Band(NamedTuple):
-    """|f(x) - center(x)| <= margin(x) for all x of an interval."""
-
-    center: Line
-    margin: Line
-
-
-def between(below: Line, above: Line) -> Band:
-    center = Line((below.slope + above.slope) / 2, (below.offset + above.offset) / 2)
-    margin = Line((above.slope - below.slope) / 2, (above.offset - below.offset) / 2)
-    return Band(center, margin)
 
 
 def relu_band(box: Interval) -> Band:
@@ -63,6 +48,10 @@ RELAXATIONS: dict[Any, Callable[[Interval], Band]] = {
     jnp.tanh: tanh_band,
     jax.nn.sigmoid: sigmoid_band,
     jax.nn.relu: relu_band,
+    elu: elu_band,
+    leaky_relu: leaky_relu_band,
+    silu: lambda box: wave_band(SILU, box),
+    gelu: lambda box: wave_band(GELU, box),
 }
 
 

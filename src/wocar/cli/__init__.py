@@ -12,11 +12,14 @@ COMMANDS = {
     "audit": "returns of an agent without attack and under attacks",
     "estimate": "worst-attack value of a fixed policy, no attacker trained",
     "zoo": "trained agents that come with wocar, with audited numbers",
+    "harden": "robust fine-tuning of a trained agent, audited before and after",
+    "sensors": "a file of what an attacker may do to each sensor, to be edited",
     "methods": "training methods, and where the settings of one come from",
     "reproduce": "a table or figure of the paper",
     "report": "one page of what was trained and measured",
     "record": "a GIF or MP4 of an agent, with or without an attack",
     "import": "an agent from a Stable-Baselines3 zip or a published .model file",
+    "export": "an agent for Stable-Baselines3 or as an ONNX file",
 }
 
 
@@ -26,19 +29,21 @@ def main(argv: list[str] | None = None) -> None:
         print("usage: wocar COMMAND [options]\n")
         for name, text in COMMANDS.items():
             print(f"  {name:10} {text}")
-        print("\nwocar COMMAND --help tells more.")
+        print("\nwocar COMMAND --help tells more. --env MODULE:ID imports a module, also one of this folder;")
+        print("--env-kwargs a=1,b=true goes to the environment.")
         sys.exit(0 if argv else 2)
     if argv[0] == "--version":
         from wocar import __version__
 
         print(__version__)
         return
+    from wocar.cli.env_kwargs import with_env_kwargs
     from wocar.types import UserError  # imports JAX, which takes longer than all of the above
 
     try:
         if argv[0] not in COMMANDS:
             raise UserError(f"unknown command {argv[0]!r}; commands: {', '.join(COMMANDS)}")
-        sys.exit(importlib.import_module(f"wocar.cli.{argv[0]}_command").main(argv[1:]))
+        sys.exit(importlib.import_module(f"wocar.cli.{argv[0]}_command").main(with_env_kwargs(argv[1:])))
     except UserError as error:
         from wocar.text import plain_text
 

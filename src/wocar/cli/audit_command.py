@@ -10,9 +10,12 @@ import tyro
 from wocar.api import audit
 from wocar.bounds.ball import Norm
 from wocar.cli.audit_display import AuditDisplay, table
+from wocar.cli.fault_display import show_faults
 from wocar.cli.options import check_folder, parse, radii, say, show, words
 from wocar.evaluation.audit_result import AuditResult, markdown, points_of, rows_of
 from wocar.files import write_atomic, write_json
+from wocar.interop import findings, is_foreign
+from wocar.loading import load
 from wocar.threat import Units
 from wocar.types import UserError
 
@@ -22,7 +25,7 @@ class AuditOptions:
     agent: Annotated[Path, tyro.conf.Positional]
     """A run folder, an agent folder, or a file from elsewhere (Stable-Baselines3 zip, published .model)."""
     suite: str | None = None
-    """A frozen set of attacks: fast-v2 (default), mujoco-v2, fast-v1, mujoco-v1, atari-v1."""
+    """A frozen set of attacks: fast-v2 (default), mujoco-v2, atari-v2, paper-v1; fast-v1, mujoco-v1, atari-v1."""
     attacks: str | None = None
     """Attacks by name, separated by commas, instead of a suite."""
     attackers: str | None = None
@@ -36,6 +39,8 @@ class AuditOptions:
     """What eps is measured in: observations after the normaliser, or raw ones; by default as in training."""
     radii: tuple[float, ...] | None = None
     """For each dimension of the observation a factor of eps; 0 where the attacker cannot move it."""
+    sensors: Path | None = None
+    """File of radii in the units of each sensor, as `wocar sensors` writes it."""
     episodes: int | None = None
     """Episodes reported for each attack; by default 50."""
     seed: int = 1234
@@ -69,6 +74,9 @@ def main(argv: list[str]) -> int:
     check_folder(options.json, options.markdown)
     if options.fail_below is not None and math.isnan(options.fail_below):
         raise UserError("--fail-below must be a number, not nan")
+    if options.agent.exists() and is_foreign(options.agent):
+        for line in findings(load(options.agent, options.env, options.normaliser)):
+            say(line)
     with AuditDisplay(options.agent.name) as display:
         result = audit(
             options.agent,
@@ -79,6 +87,7 @@ def main(argv: list[str]) -> int:
             norm=options.norm,
             units=options.units,
             radii=options.radii,
+            sensors=options.sensors,
             episodes=options.episodes,
             seed=options.seed,
             env=options.env,
@@ -112,6 +121,7 @@ def _show(result: AuditResult) -> None:
     name = f", {suite['name']}{' (modified)' if suite['changes'] else ''}" if suite else ""
     method = result["meta"].get("method", "agent")
     show(table(f"{method} on {result['env']}{name}", rows, worst))
+    show_faults(result)
     for attack, reason in result["skipped"].items():
         say(f"skipped {attack}: {reason}")
     for flag in result["flags"]:

@@ -8,8 +8,9 @@ import tyro
 
 from wocar.agent import FILES, Agent, load_agent
 from wocar.cli.options import parse, say
+from wocar.envs import allow_import, env_spec
 from wocar.files import atomic_directory
-from wocar.interop import LoadedFile, load_all
+from wocar.interop import LoadedFile, findings, load_all
 from wocar.types import UserError
 
 ADVERSARY = "adversary"
@@ -18,7 +19,7 @@ ADVERSARY = "adversary"
 @dataclass(frozen=True)
 class ImportOptions:
     file: Annotated[Path, tyro.conf.Positional]
-    """A Stable-Baselines3 zip, or a published .model file. Nothing in it is executed."""
+    """A Stable-Baselines3 zip or hub folder, or a published .model file. Nothing in it is executed."""
     out: Path
     """Folder for the agent; an adversary that comes with it goes into its subfolder `adversary`."""
     env: str | None = None
@@ -35,16 +36,15 @@ def main(argv: list[str]) -> int:
     out = options.out
     if out.is_file() or (out.is_dir() and not {p.name for p in out.iterdir()} <= FILES | {ADVERSARY}):
         raise UserError(f"{out} holds other files than an agent's; choose another folder")
-    found = load_all(options.file, options.env, options.normaliser)
+    allow_import(options.env)
+    found = load_all(options.file, options.env, options.normaliser, env_spec)
     if (out / "agent.json").exists() and not options.replace and not _same(found.victim, out):
         raise UserError(f"{out} holds another agent; choose another folder, or --replace it")
     _write(found, out)
     agent = found.victim
     say(f"{agent.meta['method']} on {agent.spec.id} in {out}")
-    if agent.meta.get("library") and "normaliser" not in agent.meta:
-        say("no VecNormalize statistics given or found: observations enter the policy as they are")
-    if "normaliser" in agent.meta:
-        say(f"observations are normalised by {agent.meta['normaliser']}")
+    for line in findings(agent):
+        say(line)
     if found.adversary is not None:
         say(f"the adversary trained against it in {out / ADVERSARY}")
     return 0

@@ -5,6 +5,7 @@ import io
 import os
 import re
 import sys
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -59,8 +60,8 @@ def words(text: str | None) -> list[str] | None:
 
 def radii(text: str | None) -> list[float] | None:
     try:
-        return [float(word) for word in words(text) or []] if text is not None else None
-    except ValueError:
+        return [float(Fraction(word)) for word in words(text) or []] if text is not None else None
+    except (ValueError, ZeroDivisionError):
         raise UserError(f"--eps must be a number, or several with commas, not {text!r}") from None
 
 

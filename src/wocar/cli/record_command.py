@@ -9,7 +9,7 @@ import numpy as np
 import tyro
 
 from wocar.agent import Agent
-from wocar.api import default_threat, load
+from wocar.api import default_threat
 from wocar.attacks.learned import learned_attack
 from wocar.bounds.ball import Norm
 from wocar.cli.options import parse, say
@@ -17,6 +17,7 @@ from wocar.envs.render import RenderedEnv, make_rendered
 from wocar.evaluation.attack_registry import attack_by_name
 from wocar.evaluation.recording import Moment, episode
 from wocar.evaluation.worst_case import importance
+from wocar.loading import load
 from wocar.report.clips import FPS, bars, check_target, picture_of, pixels, side_by_side, write_clip, write_pair
 from wocar.report.groups import method_label
 from wocar.report.labels import attack_label, eps_text, number

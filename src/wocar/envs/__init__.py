@@ -1,12 +1,21 @@
 """The only room that knows MuJoCo, Gymnasium, ALE and EnvPool."""
 
 from wocar.envs.checked import ActionFault, EnvironmentFault
-from wocar.envs.make import allow_import, env_seeds, env_spec, make_env, make_gymnasium_env, takes_raw_actions
+from wocar.envs.make import (
+    allow_import,
+    declared_observations,
+    env_seeds,
+    env_spec,
+    make_env,
+    make_gymnasium_env,
+    takes_raw_actions,
+)
 
 __all__ = [
     "ActionFault",
     "EnvironmentFault",
     "allow_import",
+    "declared_observations",
     "env_seeds",
     "env_spec",
     "make_env",

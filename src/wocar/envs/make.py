@@ -1,5 +1,7 @@
 """`make_env`: an environment id to a vector environment. The only place that decides who simulates it."""
 
+import os
+import sys
 import warnings
 from importlib import import_module
 from importlib.util import find_spec
@@ -7,9 +9,11 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium.wrappers import FlattenObservation
 
 from wocar.envs import atari, go_home, go_home_grid  # noqa: F401  registers the ids
 from wocar.envs.checked import CheckedVector
+from wocar.envs.keywords import split_keywords
 from wocar.envs.mujoco.tasks import TASKS
 from wocar.envs.vector import GymnasiumVector, describe
 from wocar.plugins import load_plugins
@@ -25,25 +29,35 @@ _ALLOWED: set[str] = set()
 
 def allow_import(id: str | None) -> None:
     """Accept an id `module:Env` that the user has named. It imports the module, so one that a file names is refused."""
-    if id is not None and ":" in id:
+    if id is not None and (":" in id or "?" in id):
         _ALLOWED.add(id)
 
 
 def registered_name(id: str) -> str:
     """The id in Gymnasium's registry: without a module, which is imported here where the user has named it."""
-    module, colon, name = id.rpartition(":")
+    module, colon, name = split_keywords(id)[0].rpartition(":")
     if not colon:
-        return id
+        return name
     if id not in _ALLOWED:
         raise UserError(
             f"environment {id!r} would import the module {module!r}, which no file may ask for; if you trust it, "
             f"name it yourself: --env {id}"
         )
     try:
-        import_module(module)
+        _import_here(module)
     except ImportError as error:
         raise UserError(f"environment {id!r}: the module {module!r} cannot be imported: {_line(error)}") from error
     return name
+
+
+def _import_here(module: str) -> None:
+    """Import a module that is installed or lies in the working folder, which is searched last and for this only."""
+    before = list(sys.path)
+    sys.path.append(os.getcwd())
+    try:
+        import_module(module)
+    finally:
+        sys.path[:] = before
 
 
 def env_seeds(seed: int, n: int, stream: int = 0) -> list[int]:
@@ -77,7 +91,7 @@ def _make(id: str, n: int, seed: int, stream: int, threads: int, backend: str, t
 
 def takes_raw_actions(id: str) -> bool:
     """Whether actions beyond their range reach the environment, whose rewards then see them (control costs)."""
-    return id in TASKS
+    return split_keywords(id)[0] in TASKS
 
 
 def env_spec(id: str) -> EnvSpec:
@@ -86,10 +100,27 @@ def env_spec(id: str) -> EnvSpec:
     return env.spec
 
 
+def declared_observations(spec: EnvSpec) -> tuple[np.ndarray, np.ndarray, np.dtype] | None:
+    """Lower and upper ends and dtype of the observations that Gymnasium's environment declares; None where unknown."""
+    if ":" in spec.id:
+        return None
+    try:
+        env = make_gymnasium_env(spec.id)
+    except UserError:
+        return None
+    space = env.observation_space
+    env.close()
+    if not isinstance(space, gymnasium.spaces.Box) or space.shape != spec.obs_shape:
+        return None
+    return space.low, space.high, np.dtype(space.dtype)
+
+
 def _backend(id: str) -> str:
     """EnvPool, where installed, is for Atari, for what it does many times faster, and for what nobody else has."""
     if id in TASKS:
         return "mujoco"
+    if "?" in id:
+        return "gymnasium"
     game = atari.parse(id)
     if (id in gymnasium.registry and id not in FASTER_IN_ENVPOOL and not game) or find_spec("envpool") is None:
         return "gymnasium"
@@ -102,6 +133,7 @@ def make_gymnasium_env(id: str, **kwargs: Any) -> gymnasium.Env:
     """One Gymnasium environment; `kwargs` such as render_mode go to it."""
     if game := atari.parse(id):
         return atari.AtariGame(*game, **kwargs)
+    kwargs = _keywords(id) | kwargs
     id = registered_name(id)
     if id in CONTACT_FORCES:
         kwargs["use_contact_forces"] = True
@@ -111,7 +143,8 @@ def make_gymnasium_env(id: str, **kwargs: Any) -> gymnasium.Env:
     try:
         with warnings.catch_warnings():  # of versions: they would be said again for every row of a table
             warnings.simplefilter("ignore")
-            return gymnasium.make(id, disable_env_checker=True, **kwargs)
+            env = gymnasium.make(id, disable_env_checker=True, **kwargs)
+        return FlattenObservation(env) if isinstance(env.observation_space, gymnasium.spaces.Dict) else env
     except (ImportError, gymnasium.error.DependencyNotInstalled) as error:
         advice = "pip install 'wocar[envpool]'" if id in FASTER_IN_ENVPOOL else _line(error)
         raise UserError(f"environment {id!r} needs a package that is not installed: {advice}") from error
@@ -123,6 +156,14 @@ def make_gymnasium_env(id: str, **kwargs: Any) -> gymnasium.Env:
         raise
     except Exception as error:
         raise UserError(f"environment {id!r} cannot be made: {type(error).__name__}: {_line(error)}") from error
+
+
+def _keywords(id: str) -> dict[str, Any]:
+    """The keyword arguments in an id; text among them, such as a file's name, only where the user has named the id."""
+    given = split_keywords(id)[1]
+    if id not in _ALLOWED and any(isinstance(value, str) for value in given.values()):
+        raise UserError(f"environment {id!r} has text as an argument, which no file may ask for; name it: --env {id}")
+    return given
 
 
 def _make_gymnasium(id: str, seeds: list[int], training: bool = False) -> VectorEnv:
@@ -138,7 +179,9 @@ def _make_gymnasium(id: str, seeds: list[int], training: bool = False) -> Vector
         ) from None
     finally:
         env.close()
-    return GymnasiumVector(spec, lambda: make_gymnasium_env(id, **options), seeds, id in TASKS, game and training)
+    return GymnasiumVector(
+        spec, lambda: make_gymnasium_env(id, **options), seeds, takes_raw_actions(id), game and training
+    )
 
 
 def _line(error: Exception) -> str:

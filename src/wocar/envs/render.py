@@ -10,7 +10,8 @@ import gymnasium
 import numpy as np
 
 from wocar.envs.checked import CheckedVector
-from wocar.envs.make import env_spec, make_env, make_gymnasium_env, registered_name
+from wocar.envs.keywords import split_keywords
+from wocar.envs.make import env_spec, make_env, make_gymnasium_env, registered_name, takes_raw_actions
 from wocar.envs.mujoco.tasks import TASKS
 from wocar.envs.vector import GymnasiumVector, describe
 from wocar.types import UserError, VectorEnv
@@ -52,7 +53,7 @@ def make_rendered(id: str, seed: int) -> RenderedEnv:
     if registered_name(id) not in gymnasium.registry:
         raise UserError(f"{id} cannot be drawn: Gymnasium does not know it")
     options: dict[str, Any] = {"render_mode": "rgb_array"}
-    if id in TASKS:
+    if split_keywords(id)[0] in TASKS:
         os.environ.setdefault("MUJOCO_GL", offscreen_backend())
         options |= {"width": SIZE, "height": SIZE}
     if "rgb_array" not in _modes(id):
@@ -62,7 +63,7 @@ def make_rendered(id: str, seed: int) -> RenderedEnv:
     spec = describe(
         id, drawn.observation_space, drawn.action_space, drawn.spec.max_episode_steps if drawn.spec else None
     )
-    env = CheckedVector(GymnasiumVector(spec, lambda: drawn, [seed], raw=id in TASKS))
+    env = CheckedVector(GymnasiumVector(spec, lambda: drawn, [seed], raw=takes_raw_actions(id)))
     return RenderedEnv(env, drawn, fps=int(drawn.metadata.get("render_fps", 25)))
 
 

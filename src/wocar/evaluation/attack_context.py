@@ -12,8 +12,9 @@ from wocar.attacks.director import LinearDirector
 from wocar.attacks.director_search import POPULATION, search_director
 from wocar.attacks.guided import Examples
 from wocar.attacks.learned import make_actor
-from wocar.attacks.robust_sarsa import SarsaConfig, fit_robust_critic, sarsa_data
+from wocar.attacks.robust_sarsa import SarsaConfig, SarsaData, fit_robust_critic, sarsa_data
 from wocar.evaluation.imitation_examples import directed_examples, examples
+from wocar.evaluation.recurrent_critic import collect_memory, fit_recurrent_worst_value, memory_sarsa_data
 from wocar.evaluation.worst_critic import collect_rollout, fit_worst_value, return_scale
 from wocar.networks import ActionCritic, DiscreteCritic
 from wocar.threat import Threat
@@ -61,7 +62,7 @@ class AttackContext:
     ) -> None:
         self.agent, self.seed, self.train, self.given = agent, seed, train, given or {}
         self._rollouts: dict[int, tuple[Transitions, float]] = {}
-        self._critics: dict[tuple[Any, ...], Any] = {}
+        self._made: dict[Any, Any] = {}
 
     def rollout(self, steps: int) -> tuple[Transitions, float]:
         """The victim's own steps, and the standard deviation of their discounted sums of rewards."""
@@ -73,24 +74,34 @@ class AttackContext:
     def robust_critic(self, radius: float = 0.05, reg: float = 0.3, lr: float = 3e-4, gamma: float = 0.9) -> Any:
         """A critic of the victim, smooth in a ball; it does not depend on eps. A near horizon tells actions apart."""
         asked = radius, reg, lr, gamma
-        if asked not in self._critics:
+        if asked not in self._made:
             spec, key = self.agent.spec, jax.random.key(self.seed)
             kind: Any = DiscreteCritic if spec.actions.discrete else ActionCritic
-            critic = kind.create(spec.obs_shape[0], spec.actions.size, key)
+            data = self._sarsa_data()
+            critic = kind.create(data.obs.shape[-1], spec.actions.size, key)
             ball, weight, rate, discount = (np.asarray(x, np.float32) for x in asked)  # arrays: compiled once
-            data = sarsa_data(*self.rollout(ROLLOUT_STEPS))
             config = SarsaConfig(lr=rate, gamma=discount)
-            self._critics[asked] = fit_robust_critic(critic, data, ball, weight, key, config)
-        return self._critics[asked]
+            self._made[asked] = fit_robust_critic(critic, data, ball, weight, key, config)
+        return self._made[asked]
+
+    def _sarsa_data(self) -> SarsaData:
+        if not self.agent.recurrent:
+            return sarsa_data(*self.rollout(ROLLOUT_STEPS))
+        if "memory" not in self._made:
+            self._made["memory"] = memory_sarsa_data(collect_memory(self.agent, ROLLOUT_STEPS, self.seed))
+        return self._made["memory"]
 
     def worst_critic(self, threat: Threat, explorations: int = 8, sweeps: int = 400) -> Any:
         """The worst critic of mechanism 1: unlike a robust one it knows that the attack continues."""
         asked = "worst", threat, explorations, sweeps
-        if asked not in self._critics:
+        if asked not in self._made and self.agent.recurrent:
+            found, _ = fit_recurrent_worst_value(self.agent, threat, WORST_STEPS, sweeps, self.seed, explorations)
+            self._made[asked] = found.target
+        elif asked not in self._made:
             rollout = self.rollout(WORST_STEPS)
             fitted = fit_worst_value(self.agent, threat, *rollout, sweeps, self.seed, explorations=explorations)
-            self._critics[asked] = fitted.target
-        return self._critics[asked]
+            self._made[asked] = fitted.target
+        return self._made[asked]
 
     @property
     def worst_scale(self) -> float:
@@ -100,10 +111,10 @@ class AttackContext:
     def director(self, threat: Threat, generations: int = 8, population: int = POPULATION) -> LinearDirector:
         """The linear director that hurts the victim most."""
         asked = "director", threat, generations, population
-        if asked not in self._critics:
+        if asked not in self._made:
             found = search_director(self.agent, threat, self.seed + SEARCH_SEED, generations, population)
-            self._critics[asked] = found
-        return self._critics[asked]
+            self._made[asked] = found
+        return self._made[asked]
 
     def examples(self, kind: str, threat: Threat, guide: int | str) -> Examples | None:
         """What lets a learned attacker start where a worst critic points, after so many explorations, or a searched
@@ -112,7 +123,12 @@ class AttackContext:
         flat = len(self.agent.spec.obs_shape) == 1
         if self.agent.spec.actions.discrete or self.agent.recurrent or not flat:
             return None
-        actor = make_actor(kind)
-        if isinstance(guide, str):
-            return directed_examples(self.agent, self.director(threat), threat, actor, self.seed)
-        return examples(self.agent, self.worst_critic(threat, guide), threat, actor, self.seed)
+        asked = "examples", kind, threat, guide
+        if asked not in self._made:
+            actor = make_actor(kind)
+            if isinstance(guide, str):
+                found = directed_examples(self.agent, self.director(threat), threat, actor, self.seed)
+            else:
+                found = examples(self.agent, self.worst_critic(threat, guide), threat, actor, self.seed)
+            self._made[asked] = found
+        return self._made[asked]

@@ -7,22 +7,24 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from wocar.agent import Agent
 from wocar.attacks import PGD, CriticAction, CriticAttack, MaxDiff, MinBest, Random, RandomAction
+from wocar.attacks.faults import FAULTS, make_fault
 from wocar.attacks.own_critics import own_critic, own_q
+from wocar.attacks.random_search import RandomSearch
 from wocar.attacks.robust_sarsa import RobustSarsa
-from wocar.evaluation.attack_context import AttackContext, Trained
+from wocar.evaluation.attack_context import WORST_STEPS, AttackContext, Trained
 from wocar.evaluation.worst_case import starting_states, worst_case
 from wocar.networks import RecurrentCritic
 from wocar.plugins import load_plugins
 from wocar.threat import Attacked, Threat
 from wocar.types import UserError
 
-Family = Literal["natural", "random", "gradient", "learned", "bound"]
+Family = Literal["natural", "random", "gradient", "learned", "bound", "fault"]
 Actions = Literal["any", "discrete", "continuous"]
-Needs = Literal[
-    "", "value critic", "own q", "own worst critic", "flat observations", "memoryless", "trainer", "given attacker"
-]
+Needs = Literal["", "value critic", "own q", "own worst critic", "flat observations", "trainer", "given attacker"]
 Make = Callable[[AttackContext, Threat, Path, dict[str, Any]], Any]
 """(context, threat, folder for what is trained, settings) to the attack, alone or as `Trained`."""
 
@@ -42,10 +44,14 @@ class AttackKind:
     needs: Needs = ""
     after: str = ""
     """Takes over the settings selected for this attack, where it was audited before."""
+    black_box: bool = False
+    """Needs no more of a policy than its actions."""
 
     def lacking(self, context: AttackContext, threat: Threat) -> str | None:
         """Why this attack does not apply, in words."""
         discrete = context.agent.spec.actions.discrete
+        if context.agent.black_box and not self.black_box:
+            return "it needs the policy's network, and this agent can only be called"
         if self.actions != "any" and (self.actions == "discrete") != discrete:
             return f"it is for {self.actions} actions, the agent's are {'discrete' if discrete else 'continuous'}"
         if reason := unmet(self.needs, context):
@@ -57,7 +63,7 @@ class AttackKind:
     def threat(self, threat: Threat) -> Threat:
         """The threat as this attack carries it out."""
         threat = replace(threat, on=self.on)
-        return threat.at(0.0) if self.family == "natural" else threat
+        return threat.at(0.0) if self.family in ("natural", "fault") else threat
 
     def made(self, context: AttackContext, threat: Threat, folder: Path, settings: dict[str, Any]) -> Trained:
         found = self.make(context, threat, folder, settings)
@@ -82,10 +88,6 @@ def unmet(needs: Needs, context: AttackContext) -> str | None:
             (own_critic(agent, "worst") is None, "the agent has no worst critic (WocaR methods have)"),
         ),
         "flat observations": ((not flat, "it learns a critic of flat observations, the agent sees images"),),
-        "memoryless": (
-            (agent.recurrent, "it bounds the policy's actions, and this policy has a memory"),
-            (not flat, "it learns a critic of flat observations, the agent sees images"),
-        ),
         "trainer": ((context.train is None, "nothing that trains attackers was given"),),
         "given attacker": ((not context.given, "name folders of trained attackers (--attackers)"),),
     }
@@ -102,12 +104,13 @@ def register_attack(
     on: Attacked = "observation",
     needs: Needs = "",
     after: str = "",
+    black_box: bool = False,
 ) -> None:
     """Give an attack a name, by which `wocar audit`, `wocar record` and `AttackedObservation` know it.
 
     `build(**settings)` returns the attack (`wocar.attacks.Attack`; on actions: `ActionAttack`). One that looks at the
     victim first has `make(context, threat, folder, settings)` instead. `family` decides which self-checks an audit
-    makes of it.
+    makes of it; `black_box` attacks need no more of a policy than its actions.
     """
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", name):
         raise ValueError(f"{name!r} is no name of an attack: use small letters, digits, - and _")
@@ -115,7 +118,7 @@ def register_attack(
         raise ValueError(f"an attack {name!r} is registered already")
     if (build is None) == (make is None):
         raise ValueError(f"{name}: give either build or make")
-    _KINDS[name] = AttackKind(family, make or _plain(build), actions, on, needs, after)  # type: ignore[arg-type]
+    _KINDS[name] = AttackKind(family, make or _plain(build), actions, on, needs, after, black_box)  # type: ignore[arg-type]
 
 
 def attack_names() -> list[str]:
@@ -136,12 +139,25 @@ def kind_of(name: str) -> AttackKind:
     return _KINDS[resolve(name).partition(":")[0]]
 
 
+def named_strength(name: str) -> dict[str, Any]:
+    """Settings that a fault's name holds: `sensor-noise:0.3`."""
+    text = name.partition(":")[2]
+    if kind_of(name).family != "fault" or not text:
+        return {}
+    try:
+        return {"strength": float(text)}
+    except ValueError:
+        raise UserError(f"{name}: the strength of a fault is a number, as in sensor-noise:0.3") from None
+
+
 def attack_by_name(name: str, agent: Agent, threat: Threat, seed: int) -> Any:
     """An attack on observations that needs no training of its own; None for no attack."""
     kind, context = kind_of(name), AttackContext(agent, seed)
     reason = kind.lacking(context, threat)
     if kind.on == "action":
         reason = "it does not change what the agent sees"
+    elif kind.family == "fault":
+        reason = "it is a fault of sensors, which no ball bounds; wocar audit knows it"
     elif kind.needs in ("trainer", "given attacker"):
         reason = "it must be trained first (wocar train sa-rl --victim AGENT), then name its folder"
     if reason:
@@ -159,14 +175,20 @@ def _critic(context: AttackContext, threat: Threat, folder: Path, settings: dict
 
 def _robust_sarsa(context: AttackContext, threat: Threat, folder: Path, settings: dict[str, Any]) -> Any:
     rest = dict(settings)
-    weight = rest.pop("weight", 0.0)
-    return RobustSarsa(context.robust_critic(**rest), maxdiff=weight)
+    weight, targeted = rest.pop("weight", 0.0), rest.pop("targeted", False)
+    critic = context.robust_critic(**rest)
+    return RobustSarsa(critic, maxdiff=weight, memory=context.agent.recurrent, targeted=targeted)
 
 
 def _worst_critic(context: AttackContext, threat: Threat, folder: Path, settings: dict[str, Any]) -> Trained:
-    critic, agent = context.worst_critic(threat, **settings), context.agent
+    rest, agent = dict(settings), context.agent
+    targeted = rest.pop("targeted", False)
+    critic = context.worst_critic(threat, **rest)
+    attack = RobustSarsa(critic, memory=agent.recurrent, targeted=targeted)
+    if agent.recurrent:
+        return Trained(attack, [])
     found = worst_case(agent, critic, threat)(starting_states(agent, context.seed, STARTS))
-    return Trained(RobustSarsa(critic), [], float(found.value.mean()) * context.worst_scale)
+    return Trained(attack, [], float(found.value.mean()) * context.worst_scale)
 
 
 def _director(context: AttackContext, threat: Threat, folder: Path, settings: dict[str, Any]) -> Any:
@@ -182,7 +204,7 @@ def _own_worst(context: AttackContext, threat: Threat, folder: Path, settings: d
 
 
 def _action_critic(context: AttackContext, threat: Threat, folder: Path, settings: dict[str, Any]) -> Any:
-    return CriticAction(context.robust_critic(**settings))
+    return CriticAction(context.robust_critic(**settings), memory=context.agent.recurrent)
 
 
 def _learn(kind: str, context: AttackContext, threat: Threat, folder: Path, settings: dict[str, Any]) -> Trained:
@@ -195,20 +217,27 @@ def _learn(kind: str, context: AttackContext, threat: Threat, folder: Path, sett
     return context.train(kind, context.agent, threat, seed, folder, rest, lessons)
 
 
+def _fault(name: str, context: AttackContext, threat: Threat, folder: Path, settings: dict[str, Any]) -> Any:
+    shape = context.agent.spec.obs_shape
+    seen = np.asarray(context.rollout(WORST_STEPS)[0].obs) if len(shape) == 1 else None
+    return make_fault(name, context.agent.normaliser(np.zeros((1, *shape)))[0], seen, **settings)
+
+
 def _given(context: AttackContext, threat: Threat, folder: Path, settings: dict[str, Any]) -> Any:
     return context.given[settings["sha256"]]
 
 
-register_attack("none", lambda: None, family="natural")
-register_attack("random", Random, family="random")
-register_attack("random-corner", partial(Random, extreme=True), family="random")
+register_attack("none", lambda: None, family="natural", black_box=True)
+register_attack("random", Random, family="random", black_box=True)
+register_attack("random-corner", partial(Random, extreme=True), family="random", black_box=True)
+register_attack("random-search", RandomSearch, family="random", black_box=True)
 register_attack("maxdiff", MaxDiff)
 register_attack("maxdiff-plain", partial(MaxDiff, noise=0.0))
 register_attack("maxdiff-kl", partial(MaxDiff, wide_start=True), actions="discrete")
 register_attack("critic", make=_critic, needs="value critic")
 register_attack("robust-sarsa", make=_robust_sarsa, needs="flat observations")
 register_attack("rs-mad", make=_robust_sarsa, actions="continuous", needs="flat observations", after="robust-sarsa")
-register_attack("worst-critic", make=_worst_critic, needs="memoryless")
+register_attack("worst-critic", make=_worst_critic, needs="flat observations")
 register_attack("director", make=_director, needs="flat observations")
 register_attack("min-q", make=_min_q, needs="own q")
 register_attack("own-worst-critic", make=_own_worst, needs="own worst critic")
@@ -217,11 +246,14 @@ register_attack("pgd-30", partial(PGD, steps=30))
 register_attack("pgd-50", partial(PGD, steps=50, step=0.02))
 register_attack("minbest", MinBest, actions="discrete")
 register_attack("minbest-10", partial(MinBest, steps=10), actions="discrete")
-register_attack("sa-rl", make=partial(_learn, "sa-rl"), family="learned", needs="trainer")
+register_attack("sa-rl", make=partial(_learn, "sa-rl"), family="learned", needs="trainer", black_box=True)
 register_attack("pa-ad", make=partial(_learn, "pa-ad"), family="learned", needs="trainer")
 register_attack("trained", make=_given, family="learned", needs="given attacker")
-register_attack("action-random", RandomAction, family="random", on="action")
+register_attack("action-random", RandomAction, family="random", on="action", black_box=True)
 register_attack("action-critic", make=_action_critic, on="action", needs="flat observations")
+
+for _name in FAULTS:
+    register_attack(_name, make=partial(_fault, _name), family="fault")
 
 GREEDY_WORST_CASE = AttackKind("bound", _plain(lambda: None), "discrete")
 """Not an attack: stands beside the attacks of a radius."""

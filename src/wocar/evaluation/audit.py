@@ -18,11 +18,14 @@ from wocar.evaluation.audit_cell import AuditCell, run_cell
 from wocar.evaluation.audit_file import AuditFolder
 from wocar.evaluation.audit_result import AuditPoint, AuditResult, AuditRow, AuditSuite, CellResult, Selection
 from wocar.evaluation.flags import distinct, flags_of
-from wocar.evaluation.suites import AttackSettings, AuditPlan, suite_digest
+from wocar.evaluation.frozen_suites import AttackSettings
+from wocar.evaluation.suites import AuditPlan, suite_digest
 from wocar.runtime import fingerprint
 from wocar.threat import Threat
 from wocar.types import UserError, require_compatible
 
+Try = tuple[AttackSettings, CellResult]
+"""Settings, with the steps that a rung gave them, and what they did on the episodes of selection."""
 ROWS = 2
 """Version of what a cell holds: those of another version are run again."""
 
@@ -158,26 +161,36 @@ class _Audit:
         taken_over = rows[kind.after]["parameters"] if kind.after in rows else {}
         grid = [{**taken_over, **settings} for settings in grid]
         made: dict[int, Trained] = {}
-        chosen, tried = self._select(name, grid, threat, made) if self.selecting else (0, {})
-        cell = AuditCell(name, kind, grid[chosen], threat, plan.episodes, plan.seed)
+        tried = self._select(name, grid, threat, made) if self.selecting else {}
+        chosen, best = min(((i, t) for i in tried for t in tried[i]), key=_strength, default=(0, None))
+        settings = grid[0] if best is None else best[0]
+        if best is not None and best is not tried[chosen][-1]:
+            made.clear()  # more steps made it weaker: the attacker of an earlier rung is in its folder
+        cell = AuditCell(name, kind, settings, threat, plan.episodes, plan.seed)
         reported = self._cell(cell, "reporting", made, chosen)
         self.reported[name] = {0: made[chosen]} if chosen in made else {}
-        row: AuditRow = {**reported, "family": kind.family, "parameters": grid[chosen]}
-        if tried:
-            row["select"] = _selection(tried[chosen][1])
+        row: AuditRow = {**reported, "family": kind.family, "parameters": settings}
+        if best is not None:
+            row["select"] = _selection(best[1])
         if len(grid) > 1:
-            row["grid"] = [{**settings, "mean": cell["mean"]} for settings, cell in tried.values()]
+            row["grid"] = [{**asked, "mean": found["mean"]} for tries in tried.values() for asked, found in tries]
+        if best is not None and len(tried[chosen]) > 1:
+            row["budget_curve"] = [{**_selection(found), "steps": asked["steps"]} for asked, found in tried[chosen]]
         return row
 
     def _select(
         self, name: str, grid: list[AttackSettings], threat: Threat, made: dict[int, Trained]
-    ) -> tuple[int, dict[int, tuple[AttackSettings, CellResult]]]:
-        """The worst setting on the episodes of selection; of each, how it was tried last. `made` keeps the worst's.
+    ) -> dict[int, list[Try]]:
+        """Of each setting, how it was tried on the episodes of selection. `made` keeps the worst of the last rung.
 
         Learned attackers are halved: each rung of the plan trains them for a share of their steps.
         """
         plan, kind = self.plan, kind_of(name)
-        tried: dict[int, tuple[AttackSettings, CellResult]] = {}
+        tried: dict[int, list[Try]] = {}
+
+        def strength(i: int) -> float:
+            return tried[i][-1][1]["mean"]
+
         left = list(range(len(grid)))
         rungs = plan.rungs if kind.needs == "trainer" else ()
         for share, keep in (*rungs, (1.0, 1)):
@@ -187,12 +200,13 @@ class _Audit:
             for k, i in enumerate(left):
                 settings = grid[i] if share == 1 else {**grid[i], "steps": round(share * grid[i]["steps"])}
                 cell = AuditCell(name, kind, settings, threat, plan.select_episodes, plan.select_seed)
-                tried[i] = settings, self._cell(cell, f"selecting {k + 1}/{len(left)}", made, i)
-                worst = min(left[: k + 1], key=lambda j: tried[j][1]["mean"])
+                found = self._cell(cell, f"selecting {k + 1}/{len(left)}", made, i)
+                tried.setdefault(i, []).append((settings, found))
+                worst = min(left[: k + 1], key=strength)
                 for other in made.keys() - {worst}:
                     del made[other]
-            left = sorted(left, key=lambda j: tried[j][1]["mean"])[:keep]
-        return left[0], tried
+            left = sorted(left, key=strength)[:keep]
+        return tried
 
     def _final(self, rows: dict[str, AuditRow], threat: Threat) -> str:
         """The worst attack: of the finalists on episodes of their own, so that a large grid is no advantage."""
@@ -228,6 +242,10 @@ class _Audit:
         return result
 
 
+def _strength(tried: tuple[int, Try]) -> float:
+    return tried[1][1]["mean"]
+
+
 def _selection(cell: CellResult) -> Selection:
     return {"mean": cell["mean"], "std": cell["std"], "episodes": cell["episodes"], "seed": cell["seed"]}
 
@@ -253,7 +271,7 @@ def _moved(agent: Agent, plan: AuditPlan) -> Agent:
 
 def _certifiable(agent: Agent) -> bool:
     """Whether bounds of the policy tell which of its actions an attacker can cause."""
-    return agent.spec.actions.discrete and not agent.recurrent
+    return agent.spec.actions.discrete and not agent.recurrent and not agent.black_box
 
 
 def _suite(plan: AuditPlan) -> AuditSuite | None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from wocar.agent import Agent
 from wocar.attacks import Disturbance, Perturbation, zero_gradient_share
+from wocar.bounds import Ball
 from wocar.envs.time_limit import without_time_limit
 from wocar.episodes import run_episodes
 from wocar.evaluation.attack_context import Trained
@@ -37,17 +38,13 @@ class AuditCell(NamedTuple):
 
 def run_cell(agent: Agent, cell: AuditCell, made: Trained, on_episodes: Callable[[int], None]) -> CellResult:
     """Raw returns of the agent under the attack, and what the self-checks need."""
-    perturb: ProbedPerturbation | None = None
-    disturb: Any = None
-    if cell.kind.family == "bound":
-        disturb = GreedyWorstCase(cell.threat.ball_for(agent))
-    elif cell.kind.on == "action":
-        disturb = Disturbance(made.attack, cell.threat.eps, agent.spec.actions, cell.seed)
-    elif made.attack is not None:
-        perturb = ProbedPerturbation(Perturbation(made.attack, cell.threat.ball_for(agent), cell.seed))
+    perturb, disturb = applied(agent, cell, made.attack)
     done = run_episodes(
         agent, cell.episodes, cell.seed, n_envs=N_ENVS, perturb=perturb, disturb=disturb, on_episodes=on_episodes
     )
+    used = perturb.attack.used if perturb else getattr(disturb, "used", None)
+    if cell.kind.family == "fault":
+        used = None
     summary = summarise(done.returns)
     row: CellResult = {
         "mean": summary.mean,
@@ -61,7 +58,7 @@ def run_cell(agent: Agent, cell: AuditCell, made: Trained, on_episodes: Callable
         "eps": cell.threat.eps,
         "eps_units": units(agent, cell),
         "settings": words(made.attack, cell.settings),
-        "budget_used": perturb.attack.used if perturb else getattr(disturb, "used", None),
+        "budget_used": used,
         "zero_gradients": perturb.zero_gradients if perturb else None,
     }
     if digest := attacker_digest(made.attack):
@@ -76,6 +73,19 @@ def run_cell(agent: Agent, cell: AuditCell, made: Trained, on_episodes: Callable
     if made.predicted is not None:
         row["predicted"] = made.predicted
     return row
+
+
+def applied(agent: Agent, cell: AuditCell, attack: Any) -> tuple["ProbedPerturbation | None", Any]:
+    """The attack on what the agent sees, and the one on what it does; a fault knows no radius."""
+    if cell.kind.family == "bound":
+        return None, GreedyWorstCase(cell.threat.ball_for(agent))
+    if cell.kind.on == "action":
+        return None, Disturbance(attack, cell.threat.eps, agent.spec.actions, cell.seed)
+    if attack is None:
+        return None, None
+    faulty = cell.kind.family == "fault"
+    ball = Ball.within(agent.normaliser.limits, np.inf) if faulty else cell.threat.ball_for(agent)
+    return ProbedPerturbation(Perturbation(attack, ball, cell.seed)), None
 
 
 def attacker_digest(attack: Any) -> str | None:

@@ -44,6 +44,12 @@ class Selection(TypedDict):
     seed: int
 
 
+class BudgetPoint(Selection):
+    """A learned attacker after so many steps of training."""
+
+    steps: int
+
+
 class AuditRow(CellResult):
     """One attack at one radius, on the episodes of the report."""
 
@@ -53,6 +59,8 @@ class AuditRow(CellResult):
     final: NotRequired[Selection]
     """Of a finalist: on the episodes where the worst attacks are compared."""
     grid: NotRequired[list[dict[str, Any]]]
+    budget_curve: NotRequired[list[BudgetPoint]]
+    """Of an attacker that was halved: the settings selected, at each rung."""
 
 
 class AuditPoint(TypedDict):

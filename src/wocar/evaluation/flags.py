@@ -10,6 +10,8 @@ from wocar.evaluation.statistics import surely_below
 MIN_EPISODES = 20
 LITTLE_USED = 0.25
 MANY_ZEROS = 0.1
+STILL_FALLS = 0.05
+"""Part of the harm that the last rung may add."""
 
 
 def flags_of(rows: dict[str, AuditRow], worst: str, training_return: float | None = None) -> list[AuditFlag]:
@@ -22,6 +24,7 @@ def flags_of(rows: dict[str, AuditRow], worst: str, training_return: float | Non
         *too_few_episodes(rows),
         *never_ended(rows),
         *still_improving(rows),
+        *not_converged(rows),
         *far_from_training(rows, training_return),
     ]
     return [{**flag, "eps": rows[flag["attack"]]["eps"]} for flag in found]
@@ -82,6 +85,21 @@ def still_improving(rows: dict[str, AuditRow]) -> Iterator[AuditFlag]:
     for name, row in rows.items():
         if improving(row.get("training_curve") or []):
             yield _flag("still-improving", name, f"{name} was still getting stronger when its training ended")
+
+
+def not_converged(rows: dict[str, AuditRow]) -> Iterator[AuditFlag]:
+    """The last rung still made the attacker stronger, where no other attack is as strong anyway."""
+    natural = rows["none"]["mean"] if "none" in rows else None
+    for name, row in rows.items():
+        curve = row.get("budget_curve", [])
+        if len(curve) < 2 or natural is None:
+            continue
+        before, last = curve[-2:]
+        fall = before["mean"] - last["mean"]
+        stronger = any(surely_below(other, row) for other in rows.values())
+        if not stronger and surely_below(last, before) and fall > STILL_FALLS * abs(natural - last["mean"]):
+            text = f"{name} had {before['mean']:.1f} after {before['steps']:,} steps and {last['mean']:.1f} after "
+            yield _flag("not-converged", name, text + f"{last['steps']:,}: more steps may find more harm")
 
 
 def improving(curve: Sequence[float], part: float = 0.1) -> bool:

@@ -1,151 +1,14 @@
-"""Attack suites: named and frozen, so that results under the same name can be compared.
-
-A suite is data. Each attack has a list of settings; the worst of them is selected on episodes of its own. A changed
-setting needs a new name: a test holds a hash of each suite.
-"""
+"""Audit plans: the attacks of a suite, or attacks by name, and the episodes they are selected and reported on."""
 
 import hashlib
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import product
 from typing import Any
 
-from wocar.evaluation.attack_registry import attack_names, kind_of, resolve
+from wocar.evaluation.attack_registry import attack_names, kind_of, named_strength, resolve
+from wocar.evaluation.frozen_suites import BUDGET_STEPS, EPISODES, SELECT_EPISODES, SUITES, Attacks
 from wocar.threat import Threat
 from wocar.types import UserError
-
-AttackSettings = dict[str, Any]
-Attacks = dict[str, list[AttackSettings]]
-
-EPISODES, SELECT_EPISODES = 50, 25
-BUDGET_STEPS = 500_000
-"""Environment steps that train one learned attacker."""
-
-
-def _grid(**values: Iterable[Any]) -> list[AttackSettings]:
-    """Every combination of the values."""
-    return [dict(zip(values, row, strict=True)) for row in product(*values.values())]
-
-
-def _learned(*settings: AttackSettings) -> list[AttackSettings]:
-    return [{"steps": BUDGET_STEPS, "clip_range": 0.2, "ent_coef": 0.0, **own} for own in settings]
-
-
-EXPLORATIONS = 10
-FROM_SCRATCH: AttackSettings = {"policy_lr": 1e-3, "value_lr": 1e-4, "init_std": 0.5, "value_clip": True, "seed": 0}
-GUIDED: AttackSettings = {
-    "policy_lr": 3e-4,
-    "value_lr": 1e-3,
-    "init_std": 0.2,
-    "value_clip": False,
-    "guide": EXPLORATIONS,
-}
-DIRECTED: AttackSettings = {**GUIDED, "guide": "director"}
-POPULATION: tuple[AttackSettings, ...] = (
-    FROM_SCRATCH,
-    {**FROM_SCRATCH, "policy_lr": 3e-4, "value_lr": 3e-4, "init_std": 1.0, "seed": 1},
-    GUIDED,
-    {**GUIDED, "policy_lr": 1e-3, "seed": 1},
-    DIRECTED,
-    {**DIRECTED, "policy_lr": 1e-3, "seed": 1},
-)
-"""Attackers that begin anew, where a worst critic points, where a searched director points."""
-SUITES: dict[str, dict[str, Any]] = {
-    "fast-v1": {
-        "about": "minutes: no training of attackers",
-        "episodes": EPISODES,
-        "select_episodes": SELECT_EPISODES,
-        "attacks": {
-            "none": [{}],
-            "random": [{}],
-            "maxdiff": [{}],
-            "pgd-10": [{"restarts": 3}],
-            "robust-sarsa": [{"radius": 0.05, "reg": 0.3, "lr": 3e-4, "gamma": 0.9}],
-        },
-    },
-    "mujoco-v1": {
-        "about": "the attacks of the paper on continuous control; attackers learn for 500k steps, sa-rl alone for 1M",
-        "episodes": EPISODES,
-        "select_episodes": SELECT_EPISODES,
-        "attacks": {
-            "none": [{}],
-            "random": [{}],
-            "random-corner": [{}],
-            "maxdiff": [{}],
-            "maxdiff-plain": [{}],
-            "pgd-10": [{"restarts": 3}],
-            "critic": [{}],
-            "robust-sarsa": [
-                *_grid(radius=(0.02, 0.05, 0.2), reg=(0.3,), lr=(3e-4, 1e-3), gamma=(0.9, 0.99)),
-                {"radius": 0.3, "reg": 0.3, "lr": 3e-3, "gamma": 0.99},
-            ],
-            "rs-mad": _grid(weight=(1e-4, 1e-3, 1e-2, 1e-1)),
-            "worst-critic": [{"explorations": EXPLORATIONS}],
-            "sa-rl": _learned({**FROM_SCRATCH, "steps": 2 * BUDGET_STEPS}, GUIDED),
-            "pa-ad": _learned(FROM_SCRATCH, GUIDED),
-        },
-    },
-    "fast-v2": {
-        "about": "minutes: gradient attacks, robust and worst critics, the agent's own critics, searched directors",
-        "episodes": EPISODES,
-        "select_episodes": SELECT_EPISODES,
-        "finalists": 3,
-        "attacks": {
-            "none": [{}],
-            "random-corner": [{}],
-            "maxdiff-plain": [{}],
-            "pgd-10": [{"restarts": 3}],
-            "min-q": [{}],
-            "own-worst-critic": [{}],
-            "robust-sarsa": [
-                {"radius": 0.05, "reg": 0.3, "lr": 3e-4, "gamma": 0.9},
-                {"radius": 0.3, "reg": 0.3, "lr": 3e-3, "gamma": 0.99},
-            ],
-            "worst-critic": [{"explorations": EXPLORATIONS}],
-            "director": [{"generations": 8}],
-        },
-    },
-    "mujoco-v2": {
-        "about": "everything: fast-v2, thirteen robust critics, and attackers halved from six to one of each kind",
-        "episodes": EPISODES,
-        "select_episodes": SELECT_EPISODES,
-        "finalists": 4,
-        "rungs": [[0.2, 3], [0.5, 1]],
-        "attacks": {
-            "none": [{}],
-            "random-corner": [{}],
-            "maxdiff-plain": [{}],
-            "pgd-10": [{"restarts": 3}],
-            "critic": [{}],
-            "min-q": [{}],
-            "own-worst-critic": [{}],
-            "robust-sarsa": [
-                *_grid(radius=(0.02, 0.05, 0.2), reg=(0.3,), lr=(3e-4, 1e-3), gamma=(0.9, 0.99)),
-                {"radius": 0.3, "reg": 0.3, "lr": 3e-3, "gamma": 0.99},
-            ],
-            "rs-mad": _grid(weight=(1e-4, 1e-3, 1e-2, 1e-1)),
-            "worst-critic": [{"explorations": EXPLORATIONS}],
-            "director": [{"generations": 8}, {"generations": 16, "population": 96}],
-            "sa-rl": _learned(*POPULATION),
-            "pa-ad": _learned(*POPULATION),
-        },
-    },
-    "atari-v1": {
-        "about": "every attack on discrete actions in the paper; learned attackers trained for 500k steps each",
-        "episodes": EPISODES,
-        "select_episodes": SELECT_EPISODES,
-        "attacks": {
-            "none": [{}],
-            "random": [{}],
-            "pgd-10": [{}],
-            "pgd-50": [{}],
-            "minbest": [{}],
-            "maxdiff-kl": [{}],
-            "pa-ad": _learned(*({"actor": a, "policy_lr": 3e-4, "value_lr": 3e-4} for a in ("target", "sign"))),
-        },
-    },
-}
 
 
 @dataclass(frozen=True)
@@ -217,7 +80,7 @@ def attack_plan(
     """The plan of attacks asked for by name, each with its usual settings."""
     if not names:
         raise UserError(f"no attack named; attacks: {', '.join(attack_names())}")
-    attacks = with_budget({resolve(name): [{}] for name in names}, budget_steps)
+    attacks = with_budget({resolve(name): [named_strength(name)] for name in names}, budget_steps)
     given = {key: value for key, value in numbers.items() if value is not None}
     return AuditPlan(attacks, threats, select_episodes=min(SELECT_EPISODES, given.get("episodes", EPISODES)), **given)
 

@@ -61,10 +61,8 @@ def fit_worst_value(
     Each sweep backs up a sample of the transitions: some multiples of 1 / (1 - gamma) of them are needed. After each
     exploration the critic is fitted again, to all that was seen.
     """
-    spec, key = agent.spec, jax.random.key(seed)
-    kind: Any = DiscreteCritic if spec.actions.discrete else DuelingActionCritic
-    twins = (kind.create(spec.obs_shape[0], spec.actions.size, k) for k in jax.random.split(key))
-    critic = WorstCritic.create(TwinCritic(*twins))
+    key = jax.random.key(seed)
+    critic = new_worst_critic(agent, agent.spec.obs_shape[0], key)
     lessons = make_lessons(agent, rollout, threat, scale, config)
     critic = sweep(critic, lessons, key, sweeps, config, gamma)
     for k in range(explorations):
@@ -73,6 +71,13 @@ def fit_worst_value(
         lessons = jax.tree.map(lambda *x: jnp.concatenate(x), lessons, more)
         critic = sweep(critic, lessons, jax.random.fold_in(key, k), sweeps, config, gamma)
     return critic
+
+
+def new_worst_critic(agent: Agent, size: int, key: jax.Array) -> WorstCritic:
+    """Twins over states of this size, not fitted yet."""
+    actions = agent.spec.actions
+    kind: Any = DiscreteCritic if actions.discrete else DuelingActionCritic
+    return WorstCritic.create(TwinCritic(*(kind.create(size, actions.size, k) for k in jax.random.split(key))))
 
 
 def collect_rollout(agent: Agent, steps: int, seed: int, n_envs: int = 16) -> Transitions:

@@ -1,19 +1,28 @@
 """Agents of Stable-Baselines3 (`.zip`): PPO, A2C, DQN, SAC, TD3, DDPG and sb3-contrib's RecurrentPPO, without torch."""
 
 import base64
-import json
 import re
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 from wocar.agent import Agent
+from wocar.bounded_json import parse_json
+from wocar.interop.activation_names import ACTIVATION_CLASSES
 from wocar.interop.restricted import Machine, one_line_refusal
-from wocar.interop.sb3_spaces import Observations, find_statistics, read_actions, read_observations, read_statistics
+from wocar.interop.sb3_spaces import (
+    Observations,
+    Statistics,
+    find_statistics,
+    read_actions,
+    read_observations,
+    read_statistics,
+)
 from wocar.interop.torch_files import Archive, is_zip, read_file, read_torch
 from wocar.interop.values import kind
 from wocar.interop.weights import (
@@ -33,8 +42,10 @@ from wocar.networks import (
     GaussianPolicy,
     GreedyPolicy,
     RecurrentPolicy,
+    SquashedGaussianPolicy,
     SquashedPolicy,
     ValueCritic,
+    linear,
 )
 from wocar.types import ActionSpace, EnvSpec, UserError
 
@@ -51,7 +62,9 @@ FAMILIES = {
     f"{SB3}.td3.policies.TD3Policy": "td3",
     f"{SB3}.td3.policies.CnnPolicy": "td3",
 }
-ACTIVATIONS = {"Tanh": "tanh", "ReLU": "relu", "Sigmoid": "sigmoid"}
+ACTIVATIONS = {theirs: ours for ours, theirs in ACTIVATION_CLASSES.items()}
+SDE_CLIP = 2.0
+"""Within which SAC's gSDE keeps the mean before the squash, by default."""
 NATURE_CNN = {"cnn.0": 4, "cnn.2": 2, "cnn.4": 1}
 
 
@@ -63,24 +76,30 @@ def load_sb3(path: Path, env: str | None = None, statistics: Path | None = None)
     """The agent of a zip, with VecNormalize's statistics from the given pickle or the one found beside it."""
     contents = read_file(path)
     statistics = statistics or find_statistics(path)
-    with one_line_refusal(str(path)):
+    normaliser = None if statistics is None else Statistics(read_file(statistics), str(statistics), statistics.name)
+    return read_sb3(contents, str(path), path.name, env or _env_id(path), normaliser)
+
+
+def read_sb3(contents: bytes, source: str, name: str, env: str, statistics: Statistics | None) -> Agent:
+    """The agent of a zip's contents; `source` is named in refusals, `name` in the agent's meta."""
+    with one_line_refusal(source):
         archive = Archive(contents)
-        data = json.loads(archive.read("data"))
+        data = parse_json(archive.read("data"))
         weights_file = archive.read("policy.pth")
-    tree = read_torch(weights_file, f"{path} (policy.pth)")
-    with one_line_refusal(str(path)):
+    tree = read_torch(weights_file, f"{source} (policy.pth)")
+    with one_line_refusal(source):
         family, options = _family(data), _options(data)
         seen = read_observations(_entry(data, "observation_space"), bool(options.get("normalize_images", True)))
         actions = read_actions(_entry(data, "action_space"))
         parts = _parts(family, read_weights(tree), _activation(family, options), seen, actions)
-    normaliser, meta = seen.normaliser, _meta(family, data, path)
+    normaliser, meta = seen.normaliser, _meta(family, data, name)
     if statistics is not None:
         normaliser, more = read_statistics(statistics, seen)
         meta |= more
     if isinstance(parts[0], GaussianPolicy) or (isinstance(parts[0], RecurrentPolicy) and not actions.discrete):
         meta["clip_actions"] = True
-    with one_line_refusal(str(path)):
-        return checked(Agent(EnvSpec(env or _env_id(path), seen.shape, actions), normaliser, *parts, meta))
+    with one_line_refusal(source):
+        return checked(Agent(EnvSpec(env, seen.shape, actions), normaliser, *parts, meta))
 
 
 def _entry(data: Any, name: str) -> Any:
@@ -100,8 +119,6 @@ def _family(data: Any) -> str:
         raise ValueError(
             f"its policy class {name} is not supported; MlpPolicy and CnnPolicy of PPO, A2C, DQN, SAC, TD3 are"
         )
-    if data.get("use_sde"):
-        raise ValueError("its exploration gSDE (use_sde) is not supported")
     return FAMILIES[name]
 
 
@@ -113,8 +130,10 @@ def _options(data: Any) -> dict[str, Any]:
     extractor = options.get("features_extractor_class")
     if extractor is not None and kind(extractor) not in ("FlattenExtractor", "NatureCNN"):
         raise ValueError(f"its features extractor {kind(extractor)} is not supported")
-    if options.get("use_sde"):
-        raise ValueError("its exploration gSDE (use_sde) is not supported")
+    if options.get("clip_mean", SDE_CLIP) != SDE_CLIP:
+        raise ValueError("its clip_mean is not supported: only the default is")
+    if options.get("squash_output"):
+        raise ValueError("its squashed output (squash_output) is not supported")
     return options
 
 
@@ -138,7 +157,7 @@ def _parts(
         return _squashed(family, weights, between, seen, actions), _action_critics(weights, between, seen, actions)
     features = _features(weights, ["pi_features_extractor", "features_extractor"], seen)
     head = [*chain(weights, "mlp_extractor.policy_net", between), dense(weights, "action_net")]
-    log_std = None if actions.discrete else jnp.asarray(weight(weights, "log_std", (actions.size,)))
+    log_std = None if actions.discrete else _log_std(weights, actions.size)
     if family == "recurrent":
         return RecurrentPolicy(lstm_network(weights, "lstm_actor", features, head), log_std), {}
     shared = chain(weights, "mlp_extractor.shared_net", between)  # of versions before 1.8
@@ -149,16 +168,47 @@ def _parts(
     return (CategoricalPolicy(network) if log_std is None else GaussianPolicy(network, log_std)), critics
 
 
-def _squashed(family: str, weights: Weights, between: str, seen: Observations, actions: ActionSpace) -> SquashedPolicy:
-    """tanh(mu) scaled to the action range: SAC's mean action, TD3's action."""
+def _squashed(
+    family: str, weights: Weights, between: str, seen: Observations, actions: ActionSpace
+) -> SquashedPolicy | SquashedGaussianPolicy:
+    """tanh(mu) scaled to the action range: SAC's mean action, TD3's action. SAC's standard deviation is kept."""
     if actions.discrete or not np.all(np.isfinite(np.concatenate([actions.low, actions.high]))):
         raise ValueError("its squashed actions have no finite range")
     features = _features(weights, ["actor.features_extractor"], seen)
-    if family == "sac":
-        layers = [*features, *chain(weights, "actor.latent_pi", between), dense(weights, "actor.mu")]
-    else:
-        layers = [*features, *chain(weights, "actor.mu", between)[:-1]]
-    return SquashedPolicy(eqx.nn.Sequential(layers), jnp.asarray(actions.low), jnp.asarray(actions.high))
+    low, high = jnp.asarray(actions.low), jnp.asarray(actions.high)
+    if family == "td3":
+        return SquashedPolicy(eqx.nn.Sequential([*features, *chain(weights, "actor.mu", between)[:-1]]), low, high)
+    latent = [*features, *chain(weights, "actor.latent_pi", between)]
+    if "actor.mu.0.weight" in weights:  # gSDE, whose mean is within ±2
+        return SquashedPolicy(
+            eqx.nn.Sequential([*latent, *_clipped(dense(weights, "actor.mu.0"), SDE_CLIP)]), low, high
+        )
+    mean, spread = dense(weights, "actor.mu"), dense(weights, "actor.log_std")
+    if mean.weight.shape != spread.weight.shape:
+        raise ValueError("its actor's mean and standard deviation do not fit each other")
+    both = linear(
+        *(jnp.concatenate([a, b]) for a, b in zip(*[(la.weight, la.bias) for la in (mean, spread)], strict=True))
+    )
+    return SquashedGaussianPolicy(eqx.nn.Sequential([*latent, both]), low, high)
+
+
+def _clipped(layer: eqx.nn.Linear, reach: float) -> list[Any]:
+    """clip(y, -c, c) = relu(y + c) - relu(y - c) - c of a dense layer's output y, as layers that have bounds."""
+    one = jnp.eye(layer.out_features)
+    bias = jnp.asarray(layer.bias)
+    both = linear(jnp.concatenate([layer.weight] * 2), jnp.concatenate([bias + reach, bias - reach]))
+    back = linear(jnp.concatenate([one, -one], axis=1), jnp.full(layer.out_features, -reach))
+    return [both, activation("relu"), back]
+
+
+def _log_std(weights: Weights, size: int) -> jax.Array:
+    """Of gSDE, whose noise is a product of the last hidden layer h with random weights: that where all h² are 1/2."""
+    own = weight(weights, "log_std")
+    if own.ndim != 2:
+        return jnp.asarray(weight(weights, "log_std", (size,)))
+    if own.shape[1] not in (1, size):
+        raise ValueError(f"its weights log_std have shape {own.shape}, expected {size} columns")
+    return jnp.asarray(np.broadcast_to(np.log(np.square(np.exp(own)).sum(axis=0) / 2) / 2, (size,)), jnp.float32)
 
 
 def _action_critics(
@@ -190,11 +240,12 @@ def _features(weights: Weights, prefixes: list[str], seen: Observations) -> list
     return [activation("flatten")] if len(seen.shape) > 1 else []
 
 
-def _meta(family: str, data: dict[str, Any], path: Path) -> dict[str, Any]:
+def _meta(family: str, data: dict[str, Any], name: str) -> dict[str, Any]:
     names = {"actor-critic": "ppo" if "clip_range" in data else "a2c", "recurrent": "recurrent-ppo"}
-    meta = {"method": names.get(family, family), "source": path.name, "library": "stable-baselines3"}
+    meta: dict[str, Any] = {"method": names.get(family, family), "source": name, "library": "stable-baselines3"}
     numbers = {"steps": data.get("num_timesteps"), "seed": data.get("seed")}
-    return meta | {name: value for name, value in numbers.items() if type(value) is int}
+    meta |= {name: value for name, value in numbers.items() if type(value) is int}
+    return meta | ({"gsde": True} if data.get("use_sde") else {})
 
 
 def _env_id(path: Path) -> str:

@@ -1,12 +1,12 @@
 """Stable-Baselines3's observation and action spaces, and VecNormalize's statistics."""
 
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from wocar.interop.restricted import one_line_refusal, read_pickle
-from wocar.interop.torch_files import read_file
 from wocar.interop.values import array, attributes, dtype, field, has, kind, number
 from wocar.networks import Normaliser, PixelNormaliser, ScaledNormaliser
 from wocar.types import ActionSpace
@@ -16,6 +16,14 @@ class Observations(NamedTuple):
     shape: tuple[int, ...]
     normaliser: Normaliser
     """What the policy itself does to an observation: images are divided by 255."""
+
+
+class Statistics(NamedTuple):
+    """A pickle of VecNormalize, where it is from, and its name."""
+
+    data: bytes
+    source: str
+    name: str
 
 
 def read_observations(space: Any, normalise_images: bool) -> Observations:
@@ -42,22 +50,28 @@ def read_actions(space: Any) -> ActionSpace:
 
 
 def find_statistics(path: Path) -> Path | None:
-    """VecNormalize's pickle where people keep it: beside the zip, or in the folder of its name."""
-    folder, name = path.parent, "vecnormalize.pkl"
-    places = [folder / f"{path.stem}_{name}", folder / path.stem / name, folder / name]
+    """VecNormalize's pickle where people keep it: beside the zip, or in the folder of its name.
+
+    CheckpointCallback writes `rl_model_N_steps.zip` and `rl_model_vecnormalize_N_steps.pkl`.
+    """
+    folder, names = path.parent, ("vecnormalize.pkl", "vec_normalize.pkl")
+    places = [folder / f"{path.stem}_{name}" for name in names]
+    if checkpoint := re.fullmatch(r"(.*)_(\d+)_steps", path.stem):
+        places.append(folder / f"{checkpoint[1]}_vecnormalize_{checkpoint[2]}_steps.pkl")
+    places += [place / name for place in (folder / path.stem, folder) for name in names]
     if len(list(folder.glob("*.zip"))) == 1:
-        places += sorted(folder.glob(f"*_{name}"))
+        places += [file for name in names for file in sorted(folder.glob(f"*_{name}"))]
     return next((file for file in places if file.is_file()), None)
 
 
-def read_statistics(path: Path, seen: Observations) -> tuple[Normaliser, dict[str, Any]]:
+def read_statistics(statistics: Statistics, seen: Observations) -> tuple[Normaliser, dict[str, Any]]:
     """z = clip((o - mean) / sqrt(var + epsilon), -clip_obs, clip_obs), and the standard deviation of the return."""
-    tree = read_pickle(read_file(path), str(path))
-    with one_line_refusal(str(path)):
+    tree = read_pickle(statistics.data, statistics.source)
+    with one_line_refusal(statistics.source):
         if kind(tree) != "VecNormalize":
             raise ValueError(f"it holds a {kind(tree)}, not a VecNormalize")
         epsilon = number(field(tree, "epsilon"))
-        notes: dict[str, Any] = {"normaliser": path.name}
+        notes: dict[str, Any] = {"normaliser": statistics.name}
         if has(tree, "ret_rms") and has(field(tree, "ret_rms"), "var"):
             notes["reward_std"] = float(np.sqrt(number(field(tree, "ret_rms", "var")) + epsilon))
         if attributes(tree).get("norm_obs") is False:
@@ -67,7 +81,7 @@ def read_statistics(path: Path, seen: Observations) -> tuple[Normaliser, dict[st
         mean, variance = (np.array(array(field(tree, "obs_rms", name)), np.float64) for name in ("mean", "var"))
         if mean.shape != seen.shape or variance.shape != seen.shape:
             raise ValueError(f"its observations have shape {mean.shape}, the agent's {seen.shape}")
-        scale, clip = np.sqrt(variance + epsilon), number(field(tree, "clip_obs"))
-        if not (np.all(np.isfinite(mean)) and np.all(scale > 0) and np.all(np.isfinite(scale)) and clip > 0):
+        square, clip = variance + epsilon, number(field(tree, "clip_obs"))
+        if not (np.all(np.isfinite(mean)) and np.all(square > 0) and np.all(np.isfinite(square)) and clip > 0):
             raise ValueError("its statistics are not finite numbers")
-        return ScaledNormaliser(mean, scale, clip), notes
+        return ScaledNormaliser(mean, np.sqrt(square), clip), notes

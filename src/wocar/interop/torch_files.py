@@ -5,9 +5,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from wocar.files import read_regular
 from wocar.interop.restricted import Global, Machine, Stub, one_line_refusal
 from wocar.interop.values import Storage
-from wocar.types import UserError
 
 MAX_BYTES = 2**29
 MAX_ENTRIES = 100_000
@@ -17,13 +17,8 @@ PICKLE = b"\x80"
 
 
 def read_file(path: Path) -> bytes:
-    """The bytes of a file that is not too large to be an agent."""
-    try:
-        if path.is_file() and path.stat().st_size > MAX_BYTES:
-            raise UserError(f"cannot read {path}: it is larger than {MAX_BYTES >> 20} MB")
-        return path.read_bytes()
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror or error}") from error
+    """The bytes of a regular file that is not too large to be an agent."""
+    return read_regular(path, MAX_BYTES)
 
 
 class Archive:
@@ -91,6 +86,8 @@ def _read_stream(stream: BytesIO) -> Any:
         raise ValueError("its numbers are big-endian")
     tree, keys = machine.run(stream), machine.run(stream)
     view = stream.getbuffer()
+    if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
+        raise ValueError("its storages have other keys than names")
     for key in keys:
         storage, at = storages[key], stream.tell()
         if int.from_bytes(view[at : at + 8], "little") != storage.size:

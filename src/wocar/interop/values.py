@@ -10,6 +10,8 @@ import numpy as np
 from wocar.interop.restricted import Global, Stub
 
 NUMPY = re.compile(r"^numpy\.(?:core|_core)\.(multiarray|numeric)\.(_reconstruct|_frombuffer|scalar)$")
+MAX_VIEWS = 8
+"""How often the elements of one storage may occur in tensors; layers that networks share occur two or three times."""
 STORAGES = {
     "FloatStorage": "f4",
     "DoubleStorage": "f8",
@@ -31,6 +33,8 @@ class Storage:
     key: str
     size: int
     data: bytes | memoryview | None = None
+    viewed: int = 0
+    """Elements of all tensors made from it so far."""
 
     @property
     def dtype(self) -> np.dtype:
@@ -140,6 +144,9 @@ def _tensor(storage: Any, offset: Any, size: Any, stride: Any) -> np.ndarray:
     last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
     if count > elements.size or (count and last >= elements.size):
         raise ValueError(f"it has a tensor of shape {size} beyond its storage of {elements.size} elements")
+    storage.viewed += count
+    if storage.viewed > MAX_VIEWS * elements.size:
+        raise ValueError(f"it has tensors of more than {MAX_VIEWS} times the elements of the storage they share")
     steps = tuple(step * elements.itemsize for step in stride)
     return np.lib.stride_tricks.as_strided(elements[offset:], size, steps, writeable=False)
 

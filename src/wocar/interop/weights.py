@@ -8,19 +8,23 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from wocar.agent import Agent
+from wocar.agent import MOST_LAYERS, Agent
 from wocar.interop.values import array, attributes
 from wocar.networks import ActionCritic, RecurrentNetwork, conv2d, linear, lstm_cell
 from wocar.networks.layers import ACTIVATIONS
 
 Weights = Mapping[str, np.ndarray]
+MAX_TENSORS = 4096
 
 
 def read_weights(tree: Any) -> dict[str, np.ndarray]:
     """A state dict as arrays, all finite."""
-    found = {str(name): array(value) for name, value in attributes(tree).items()}
-    if not found:
+    entries = attributes(tree)
+    if not entries:
         raise ValueError("it has no weights where a network must be")
+    if len(entries) > MAX_TENSORS:
+        raise ValueError(f"it has more than {MAX_TENSORS} tensors")
+    found = {str(name): array(value) for name, value in entries.items()}
     for name, value in found.items():
         if not np.all(np.isfinite(value)):
             raise ValueError(f"its weights {name} are not finite")
@@ -45,6 +49,8 @@ def chain(weights: Weights, prefix: str, between: str) -> list[Any]:
     """The dense layers `prefix.0`, `prefix.2`, ... of a torch Sequential, each with the activation behind it."""
     pattern = re.compile(re.escape(prefix) + r"\.(\d+)\.(weight|bias)")
     indices = sorted({int(m[1]) for name in weights if (m := pattern.fullmatch(name))})
+    if len(indices) > MOST_LAYERS:
+        raise ValueError(f"its {prefix} has more than {MOST_LAYERS} layers")
     if indices != list(range(0, 2 * len(indices), 2)):
         raise ValueError(f"its {prefix} has other layers than dense ones with an activation between")
     return [layer for i in indices for layer in (dense(weights, f"{prefix}.{i}"), activation(between))]

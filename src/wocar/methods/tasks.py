@@ -16,7 +16,7 @@ RADII = "radii.toml"
 
 def task_of(env: str) -> str:
     """The name under which settings are kept: without version, number of frames and the namespace of games."""
-    name = re.sub(r"(-stack\d+)?-v\d+$", "", env)
+    name = re.sub(r"(-stack\d+)?-v\d+$", "", env.partition("?")[0].rpartition(":")[2])
     return name.removeprefix("ALE/") if kind_of(env) == "game" else name
 
 

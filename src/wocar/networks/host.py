@@ -11,7 +11,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from scipy.special import erf
 
+from wocar.activations import LEAK, elu, gelu, leaky_relu, silu
 from wocar.networks.layers import forward
 from wocar.networks.recurrent import LSTMState, RecurrentNetwork
 
@@ -23,6 +25,10 @@ HOST: dict[Any, Callable[[np.ndarray], np.ndarray]] = {
     jnp.tanh: lambda x: np.tanh(x, out=x),
     jax.nn.relu: lambda x: np.maximum(x, 0, out=x),
     jax.nn.sigmoid: lambda x: 0.5 * (1 + np.tanh(0.5 * x)),  # exp(-x) would overflow
+    elu: lambda x: np.where(x > 0, x, np.expm1(np.minimum(x, 0))),
+    leaky_relu: lambda x: np.where(x > 0, x, np.float32(LEAK) * x),
+    silu: lambda x: 0.5 * x * (1 + np.tanh(0.5 * x)),
+    gelu: lambda x: (0.5 * x * (1 + erf(x * np.float32(0.5**0.5)))).astype(x.dtype),
 }
 
 

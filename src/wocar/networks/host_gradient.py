@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from wocar.activations import LEAK, elu, leaky_relu
 from wocar.networks.host import HOST, host_function
 
 PullBack = Callable[[np.ndarray], np.ndarray]
@@ -23,6 +24,8 @@ _SLOPES: dict[Any, Callable[[np.ndarray], np.ndarray]] = {  # at the activation'
     jnp.tanh: _tanh_slope,
     jax.nn.relu: lambda y: y > 0,
     jax.nn.sigmoid: lambda y: y * (1 - y),
+    elu: lambda y: np.minimum(y, 0) + 1,
+    leaky_relu: lambda y: np.where(y > 0, y.dtype.type(1), y.dtype.type(LEAK)),
 }
 
 

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from wocar.activations import elu, gelu, leaky_relu, silu
 from wocar.networks.convolution import PatchConv2d
 from wocar.types import Array
 
@@ -15,6 +16,10 @@ ACTIVATIONS: dict[str, Callable] = {
     "tanh": jnp.tanh,
     "relu": jax.nn.relu,
     "sigmoid": jax.nn.sigmoid,
+    "elu": elu,
+    "leaky-relu": leaky_relu,
+    "silu": silu,
+    "gelu": gelu,
     "flatten": jnp.ravel,
 }
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from wocar.evaluation.suites import BUDGET_STEPS, SUITES
+from wocar.evaluation.frozen_suites import BUDGET_STEPS, SUITES
 from wocar.methods.registry import find_method
 from wocar.reproduce import durations
 from wocar.reproduce.tasks import Task

@@ -46,12 +46,17 @@ def train(
     algorithm: Algorithm | DQN | SAC,
     spec: EnvSpec,
     make: Callable[[RunConfig, int], VectorEnv] = make_envs,
+    trainer: Trainer | None = None,
+    on_checkpoint: Callable[[Agent], bool] | None = None,
 ) -> Agent:
-    """Run or resume a training; returns the final agent, which the run folder then holds."""
+    """Run or resume a training; returns the final agent, which the run folder then holds.
+
+    `trainer` replaces the algorithm's own; training ends early where `on_checkpoint` says so.
+    """
     for threat in config.threats:
         threat.check_training(spec, config.algorithm.normalise_obs)
     folder = RunFolder(config.out)
-    run = _Run(config, make_trainer(config, algorithm, spec), make, folder)
+    run = _Run(config, trainer or make_trainer(config, algorithm, spec), make, folder, on_checkpoint)
     folder.open(config)
     try:
         return run.execute()
@@ -73,9 +78,15 @@ def make_trainer(config: RunConfig, algorithm: Any, spec: EnvSpec) -> Trainer:
 
 class _Run:
     def __init__(
-        self, config: RunConfig, trainer: Trainer, make: Callable[[RunConfig, int], VectorEnv], folder: RunFolder
+        self,
+        config: RunConfig,
+        trainer: Trainer,
+        make: Callable[[RunConfig, int], VectorEnv],
+        folder: RunFolder,
+        on_checkpoint: Callable[[Agent], bool] | None = None,
     ) -> None:
         self.config, self.trainer, self.make, self.folder = config, trainer, make, folder
+        self.on_checkpoint = on_checkpoint
         self.iteration = 0
         self.begun = 0.0
         """When it would have begun if it had never rested."""
@@ -100,6 +111,8 @@ class _Run:
                     raise UserError(f"{fault}; {self._kept()}") from fault
                 self._checkpoint()
                 curves.flush()
+                if self.on_checkpoint and self.on_checkpoint(self.agent()):
+                    break
         agent = self.agent()
         agent.save(self.folder.path / "agent")
         self.trainer.finish()

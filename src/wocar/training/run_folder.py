@@ -177,7 +177,7 @@ def _signed_config(config: RunConfig) -> dict[str, Any]:
 
 def _ours(name: str) -> bool:
     """Whether a run killed before it wrote its run.json can have left this file."""
-    return name == ".lock" or (name.startswith("run.json.") and name.endswith(".partial"))
+    return name in (".lock", "harden", "audits") or (name.startswith("run.json.") and name.endswith(".partial"))
 
 
 def _flat(data: dict[str, Any]) -> dict[str, Any]:

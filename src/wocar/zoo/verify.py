@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from wocar.evaluation.attack_registry import kind_of
 from wocar.evaluation.audit_result import AuditResult
-from wocar.evaluation.suites import Attacks
+from wocar.evaluation.frozen_suites import Attacks
 from wocar.types import UserError
 from wocar.zoo.entries import ZooEntry
 

@@ -1,0 +1,70 @@
+"""Exact optimum of an attacker: against the tabular oracle, against episodes, and as a floor of every attack."""
+
+import numpy as np
+import pytest
+
+from wocar.attacks import PGD, MaxDiff, Random
+from wocar.envs.table_task import CORNERS, TableTask, go_home_task, random_task
+from wocar.envs.tabular import policy_iteration, worst_value_iteration, worst_values
+from wocar.episodes import run_episodes
+from wocar.evaluation.exact_attack import (
+    attacked_value,
+    natural_value,
+    optimal_value,
+    reachable_mixtures,
+    regret,
+    table_victim,
+    value_under,
+)
+from wocar.threat import Threat
+
+EPS = 0.15
+
+
+def task_of(kind: str) -> TableTask:
+    return go_home_task() if kind == "home" else random_task(1, kind == "continuous")
+
+
+def test_the_optimum_is_that_of_the_tabular_oracle() -> None:
+    task = random_task(0, continuous=False)
+    mixtures = reachable_mixtures(task, table_victim(task, "Oracle"), EPS)
+    mask = mixtures.any(axis=1)
+    assert mask.sum() > len(mask)
+    oracle = worst_values(worst_value_iteration(task.mdp, mask), mask)
+    assert attacked_value(task, mixtures) == pytest.approx(float(task.start @ oracle), abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["discrete", "continuous", "home"])
+def test_the_victim_plays_optimally_without_an_attack(kind: str) -> None:
+    task = task_of(kind)
+    agent = table_victim(task, f"Optimal{kind}")
+    best = float(task.start @ policy_iteration(task.mdp)[1])
+    assert natural_value(task, agent) == pytest.approx(best, rel=0.01)
+
+
+@pytest.mark.parametrize("continuous", [False, True])
+def test_episodes_have_the_value_of_the_table(continuous: bool) -> None:
+    task = random_task(1, continuous)
+    agent = table_victim(task, "Episodes")
+    returns = run_episodes(agent, 500, 0, n_envs=25).returns
+    assert returns.mean() == pytest.approx(natural_value(task, agent), abs=4 * returns.std() / np.sqrt(len(returns)))
+
+
+def test_mixtures_of_actions_by_hand() -> None:
+    task = random_task(0, continuous=True)
+    np.testing.assert_array_equal(task.mixtures(CORNERS), np.eye(4))
+    np.testing.assert_allclose(task.mixtures([0.0, 1.0]), [0, 0.5, 0, 0.5])
+    np.testing.assert_allclose(task.mixtures([[9.0, 0.5]]), [[0, 0, 0.25, 0.75]])
+
+
+@pytest.mark.parametrize("kind", ["discrete", "continuous"])
+def test_no_attack_is_below_the_optimum(kind: str) -> None:
+    """A finer grid over the ball changes nothing, a wider ball lowers the value."""
+    task, threat = task_of(kind), Threat(EPS)
+    agent = table_victim(task, f"Floor{kind}")
+    natural, floor = natural_value(task, agent), optimal_value(task, agent, EPS)
+    assert optimal_value(task, agent, 2 * EPS) < floor < natural
+    assert attacked_value(task, reachable_mixtures(task, agent, EPS, side=31)) == pytest.approx(floor, abs=0.02)
+    for attack in (Random(extreme=True), MaxDiff(noise=0.0), PGD(restarts=2)):
+        assert value_under(task, agent, attack, threat, draws=4) > floor - 1e-6
+    assert (regret(natural, natural, floor), regret(floor, natural, floor)) == (1.0, 0.0)
