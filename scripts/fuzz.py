@@ -11,12 +11,13 @@ import importlib.util
 import io
 import json
 import os
+import queue
 import resource
-import selectors
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -397,27 +398,26 @@ def supervise(seed: int, files: int, seconds: float, on_progress: Callable[[dict
             assert process.stdout is not None
             begun: dict[str, Any] | None = None
             patience = START_SECONDS
-            with selectors.DefaultSelector() as selector:
-                selector.register(process.stdout, selectors.EVENT_READ)
-                while number < files and time.monotonic() < until:
-                    ready = selector.select(patience)
-                    line = process.stdout.readline() if ready else ""
-                    if not line:
-                        break
-                    told, patience = json.loads(line), 2.0 * SECONDS
-                    if "number" in told:
-                        begun = told
-                        continue
-                    assert begun is not None
-                    number, slowest = begun["number"] + 1, max(slowest, told["seconds"])
-                    word = told["outcome"].split()[0]
-                    row = counts.setdefault(begun["kind"], {"taken": 0, "refused": 0})
-                    row[word] = row.get(word, 0) + 1
-                    if word not in ("taken", "refused"):
-                        found.append({**begun, "outcome": told["outcome"]})
-                    begun = None
-                    if number % 500 == 0:
-                        on_progress(report())
+            lines: queue.Queue[str] = queue.Queue()
+            threading.Thread(target=_forward, args=(process.stdout, lines), daemon=True).start()
+            while number < files and time.monotonic() < until:
+                line = _next(lines, patience)
+                if not line:
+                    break
+                told, patience = json.loads(line), 2.0 * SECONDS
+                if "number" in told:
+                    begun = told
+                    continue
+                assert begun is not None
+                number, slowest = begun["number"] + 1, max(slowest, told["seconds"])
+                word = told["outcome"].split()[0]
+                row = counts.setdefault(begun["kind"], {"taken": 0, "refused": 0})
+                row[word] = row.get(word, 0) + 1
+                if word not in ("taken", "refused"):
+                    found.append({**begun, "outcome": told["outcome"]})
+                begun = None
+                if number % 500 == 0:
+                    on_progress(report())
             if begun is None and process.poll():
                 raise SystemExit("the worker cannot start: an honest file is refused")
             process.kill()
@@ -427,6 +427,20 @@ def supervise(seed: int, files: int, seconds: float, on_progress: Callable[[dict
                 counts.setdefault(begun["kind"], {"taken": 0, "refused": 0})["died"] = 1
                 number = begun["number"] + 1
     return report()
+
+
+def _forward(stream: Any, lines: "queue.Queue[str]") -> None:
+    for line in stream:
+        lines.put(line)
+    lines.put("")
+
+
+def _next(lines: "queue.Queue[str]", seconds: float) -> str:
+    """The next line; empty where none comes in time, or the worker has ended."""
+    try:
+        return lines.get(timeout=seconds)
+    except queue.Empty:
+        return ""
 
 
 def main() -> int:
