@@ -50,8 +50,9 @@ check: lint test  ## what a change must pass: lint, format check, types, all tes
 bench: .venv/.oracle  ## measure the speed ratios; TIER=quick takes two minutes
 	$(RUN) wocar.bench --tier $(TIER)
 
-tables: .venv/.setup  ## write the tables of README.md and docs/what-works.md anew from the committed results
+tables: .venv/.setup  ## write the tables of README.md and docs/what-works.md, and the README's picture, anew
 	.venv/bin/python scripts/tables.py
+	.venv/bin/python scripts/scatter.py
 	.venv/bin/python scripts/what_works_table.py --write
 
 docs: .venv/.docs  ## build the documentation into site/; a broken link is an error

@@ -1,4 +1,4 @@
-"""Where an iteration of PPO spends its time: writes results/ppo-time.json, milliseconds per 2048 steps."""
+"""Where an iteration of PPO spends its time: writes results/speed/ppo-time.json, milliseconds per 2048 steps."""
 
 import statistics
 import time
@@ -51,6 +51,6 @@ def times(env: str) -> dict[str, float]:
 
 if __name__ == "__main__":
     result = {env: times(env) for env in ("Hopper-v4", "HalfCheetah-v4")}
-    write_json(Path("results/ppo-time.json"), {"ms per 2048 steps": result, **provenance()})
+    write_json(Path("results/speed/ppo-time.json"), {"ms per 2048 steps": result, **provenance()})
     for env, row in result.items():
         print(env, {name: round(value, 1) for name, value in row.items()})

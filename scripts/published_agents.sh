@@ -21,4 +21,4 @@ audit ppo-halfcheetah HalfCheetah-v4 "--suite mujoco-v1" attack-ppo-halfcheetah
 audit sappo-convex-halfcheetah HalfCheetah-v4 "--suite mujoco-v1" attack-sappo-convex-halfcheetah
 audit ppo-walker Walker2d-v4 "--attacks none,random,maxdiff" attack-ppo-walker
 audit atla-lstm-sappo-walker Walker2d-v4 "--attacks none,random,maxdiff"
-.venv/bin/python scripts/published_table.py --json results/published-agents.json
+.venv/bin/python scripts/published_table.py --json results/published/printed.json

@@ -14,8 +14,8 @@ ROOT = Path(__file__).parent.parent
 
 
 def bench() -> str:
-    """The ratios of results/bench.json, each with what is asked of it."""
-    found = json.loads((ROOT / "results" / "bench.json").read_text())["ratios"]
+    """The ratios of results/speed/bench.json, each with what is asked of it."""
+    found = json.loads((ROOT / "results" / "speed" / "bench.json").read_text())["ratios"]
     lines = ["| ratio | measured | asked |", "|---|---:|---|"]
     for name, ratio in found.items():
         asked = f"{ratio['asked']}, {'met' if ratio['met'] else '**missed**'}" if "asked" in ratio else ""
@@ -46,8 +46,8 @@ def robust() -> str:
 
 
 def ppo_time() -> str:
-    """results/ppo-time.json as a table."""
-    found = json.loads((ROOT / "results" / "ppo-time.json").read_text())["ms per 2048 steps"]
+    """results/speed/ppo-time.json as a table."""
+    found = json.loads((ROOT / "results" / "speed" / "ppo-time.json").read_text())["ms per 2048 steps"]
     lines = ["| PPO, ms per 2048 steps | bare simulator | collecting | whole update | the policy's fit alone |"]
     lines.append("|---|---:|---:|---:|---:|")
     for env, row in found.items():

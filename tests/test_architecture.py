@@ -29,16 +29,18 @@ MAY_IMPORT: dict[str, list[str]] = {
     "envs": ["plugins", "types"],
     "agent": ["files", "networks", "types"],
     "rollout": ["agent", "networks", "types"],
+    "episodes": ["agent", "envs", "networks", "types"],
     "threat": ["bounds", "networks", "types"],
     "config_base": ["threat", "types"],
     "mechanisms": ["bounds", "config_base", "schedules", "threat", "types"],
-    "attacks": ["agent", "bounds", "mechanisms", "networks", "types"],
+    "attacks": ["agent", "bounds", "episodes", "mechanisms", "networks", "threat", "types"],
     "training": [
         "agent",
         "attacks",
         "bounds",
         "config_base",
         "envs",
+        "episodes",
         "files",
         "mechanisms",
         "networks",
@@ -53,6 +55,7 @@ MAY_IMPORT: dict[str, list[str]] = {
         "attacks",
         "bounds",
         "envs",
+        "episodes",
         "files",
         "mechanisms",
         "networks",
@@ -62,6 +65,7 @@ MAY_IMPORT: dict[str, list[str]] = {
         "types",
     ],
     "interop": ["agent", "networks", "types"],
+    "zoo": ["agent", "evaluation", "files", "types"],
 }
 LOWER = list(MAY_IMPORT)
 MAY_IMPORT["methods"] = LOWER

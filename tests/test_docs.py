@@ -99,10 +99,20 @@ def test_the_search_for_names(name: str, found: bool) -> None:
     assert exists(name) is found
 
 
-def test_the_tables_of_the_readme_are_those_of_the_results() -> None:
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "scripts" / "tables.py"), "--check"], capture_output=True, text=True
-    )
+def test_every_claim_of_the_results_is_a_folder_with_its_commands() -> None:
+    """At the top only the index and the archive; the index names every folder."""
+    results = ROOT / "results"
+    folders = {path.name for path in results.iterdir() if path.is_dir() and not path.name.endswith(".parts")}
+    assert {path.name for path in results.iterdir() if path.is_file()} == {"README.md", "archive.tar.xz"}
+    assert [name for name in sorted(folders) if not (results / name / "README.md").is_file()] == []
+    assert [name for name in sorted(folders) if not (results / name / "commands.sh").is_file()] == []
+    listed = set(LINK.findall((results / "README.md").read_text(encoding="utf-8")))
+    assert listed == {f"{name}/README.md" for name in folders}
+
+
+@pytest.mark.parametrize("script", ["tables.py", "scatter.py"])
+def test_the_tables_and_the_picture_of_the_readme_are_those_of_the_results(script: str) -> None:
+    done = subprocess.run([sys.executable, str(ROOT / "scripts" / script), "--check"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 

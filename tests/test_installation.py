@@ -96,3 +96,10 @@ def test_the_wheel_trains_and_audits_outside_the_repository(site: Path, tmp_path
     assert len(json.loads((tmp_path / "a.json").read_text())["attacks"]) == 2
     python(site, tmp_path, "-m", "wocar", "report", "run", "a.json", "--out", "page.html")
     assert "WocaR-PPO" in (tmp_path / "page.html").read_text()
+
+
+def test_the_wheel_brings_the_zoo(site: Path, tmp_path: Path) -> None:
+    listed = json.loads(python(site, tmp_path, "-m", "wocar", "zoo", "--json"))
+    assert {"Hopper-v4/wocar-sac", "HalfCheetah-v4/wocar-sac"} <= {entry["name"] for entry in listed}
+    words = ["zoo", "verify", "HalfCheetah-v4/wocar-sac", "--episodes", "2", "--json"]
+    assert json.loads(python(site, tmp_path, "-m", "wocar", *words))["passed"]

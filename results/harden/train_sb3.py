@@ -1,6 +1,6 @@
 """The agent that is hardened: PPO of Stable-Baselines3 on Hopper-v5, 1M steps, VecNormalize.
 
-Minibatches of 64 for the first 327,680 steps, then 256 with a learning rate that falls to 0: less time on a busy machine.
+Minibatches of 64 for the first 327,680 steps, then of 256 with a learning rate that falls to 0: that takes less time.
 """
 
 from collections.abc import Callable

@@ -40,15 +40,19 @@ from wocar.training.adversary import train_adversary, train_attacker
 from wocar.training.run_config import RunConfig, with_settings
 from wocar.training.run_folder import load_config, load_run_agent, provenance
 from wocar.types import UserError
+from wocar.zoo.entries import ZooEntry, find_entry, is_zoo_name
+from wocar.zoo.verify import Comparison, compared, repeated_attacks
 
 CURVE_POINTS = 50
 
 
 def load(path: Path | str, env: str | None = None, normaliser: Path | str | None = None) -> Agent:
-    """The agent in a run folder, an agent folder, a Stable-Baselines3 zip or a published .model file.
+    """The agent in a run folder, an agent folder, a Stable-Baselines3 zip or a published .model file, or `zoo:NAME`.
 
     For files: `env` is the environment's id where they do not tell, `normaliser` a pickle of VecNormalize.
     """
+    if is_zoo_name(path):
+        return find_entry(path).agent()
     if Path(path).is_file():
         return interop.load(path, env, Path(normaliser) if normaliser else None)
     return load_run_agent(Path(path))
@@ -168,6 +172,21 @@ def audit(
         folder = AuditFolder(Path(temporary if out is None else out))
         source = str(agent) if isinstance(agent, Path | str) else None
         return run_audit(victim, plan, folder, train_for_audit, ready, watch, trained, source, provenance())
+
+
+def verify_zoo(
+    entry: ZooEntry, episodes: int = 10, seed: int | None = None, watch: AuditObserver | None = None
+) -> list[Comparison]:
+    """Attack an agent of the zoo once more, and compare with the numbers it is listed with.
+
+    By default on the seed of its audit, so that searched attacks repeat.
+    """
+    threat, attacks = Threat.from_json(entry.data["threat"]), repeated_attacks(entry)
+    seed = entry.data["seeds"]["report"] if seed is None else seed
+    plan = AuditPlan(attacks, (threat,), episodes, select_episodes=1, seed=seed)
+    with tempfile.TemporaryDirectory() as temporary:
+        found = run_audit(entry.agent(), plan, AuditFolder(Path(temporary)), watch=watch)
+    return compared(entry, found)
 
 
 def estimate(

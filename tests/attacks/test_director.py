@@ -14,11 +14,12 @@ from gymnasium.spaces import Box
 from wocar.agent import Agent
 from wocar.attacks import Perturbation
 from wocar.attacks.director import LinearDirector
+from wocar.attacks.director_search import returns_under, search_director
 from wocar.bounds import Ball
 from wocar.envs import env_spec
+from wocar.episodes import run_episodes
 from wocar.evaluation.attack_context import AttackContext
-from wocar.evaluation.director_search import constant_directors, returns_under, search_director
-from wocar.evaluation.episodes import run_episodes
+from wocar.mechanisms.directors import constant_directors
 from wocar.networks import GaussianPolicy, ScaledNormaliser, linear
 from wocar.threat import Threat
 from wocar.training.adversary import train_attacker
@@ -103,7 +104,7 @@ def test_the_search_finds_the_worst_attack_where_it_is_a_constant_push(agent: Ag
     constants = constant_directors(2, 3, 16, np.random.default_rng(0))
     shown = constants._replace(weight=weight, bias=bias)
     still = constants._replace(weight=0 * weight, bias=0 * bias)
-    drop = returns_under(agent, still, Threat(0.0), 7) - returns_under(agent, shown, Threat(EPS), 7)
+    drop = returns_under(agent, still, Threat(0.0), 7)[0] - returns_under(agent, shown, Threat(EPS), 7)[0]
     most = STEPS * EPS * np.abs(MATRIX.T @ np.array([1.0, -1.0])).sum()
     assert drop[0] == pytest.approx(most, rel=0.02)
 

@@ -22,7 +22,7 @@ from wocar.attacks.robust_sarsa import (
 )
 from wocar.bounds import Ball
 from wocar.envs import env_spec
-from wocar.evaluation.episodes import run_episodes
+from wocar.episodes import run_episodes
 from wocar.evaluation.worst_critic import collect_rollout
 from wocar.mechanisms.worst_value import q_at
 from wocar.methods.presets import make_algorithm

@@ -12,11 +12,11 @@ import wocar
 from wocar.agent import Agent
 from wocar.api import train_for_audit
 from wocar.bounds.ball import Norm
+from wocar.episodes import run_episodes
 from wocar.evaluation import attack_context
 from wocar.evaluation.audit import AuditObserver, audit
 from wocar.evaluation.audit_file import AuditFolder
 from wocar.evaluation.audit_result import markdown
-from wocar.evaluation.episodes import run_episodes
 from wocar.evaluation.suites import AuditPlan, attack_plan
 from wocar.threat import Threat
 from wocar.types import UserError

@@ -14,7 +14,7 @@ import pytest
 
 from wocar.agent import Agent
 from wocar.cli import main
-from wocar.evaluation.episodes import run_episodes
+from wocar.episodes import run_episodes
 
 MakeAgent = Callable[..., Agent]
 

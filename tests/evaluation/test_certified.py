@@ -13,11 +13,11 @@ from wocar.agent import Agent
 from wocar.attacks import PGD, Perturbation
 from wocar.bounds import Ball
 from wocar.envs import env_spec
+from wocar.episodes import run_episodes
 from wocar.evaluation.audit import audit
 from wocar.evaluation.audit_file import AuditFolder
 from wocar.evaluation.audit_result import markdown, rows_of
 from wocar.evaluation.certified import GreedyWorstCase, usual_bounds
-from wocar.evaluation.episodes import run_episodes
 from wocar.evaluation.suites import AuditPlan
 from wocar.networks import GreedyPolicy, ScaledNormaliser, cnn, linear, mlp
 from wocar.threat import Threat

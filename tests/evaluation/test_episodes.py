@@ -14,7 +14,7 @@ from wocar.attacks.base import Disturbance, Perturbation
 from wocar.attacks.simple import MaxDiff, Random
 from wocar.bounds import Ball
 from wocar.envs import env_spec
-from wocar.evaluation.episodes import run_episodes
+from wocar.episodes import run_episodes
 from wocar.networks import GaussianPolicy, RecurrentPolicy, ScaledNormaliser, linear
 
 KEY = jax.random.key(0)

@@ -7,7 +7,7 @@ import pytest
 
 from wocar.agent import Agent
 from wocar.envs import env_seeds, env_spec
-from wocar.evaluation.episodes import EVALUATION_STREAM, run_episodes
+from wocar.episodes import EVALUATION_STREAM, run_episodes
 from wocar.networks import CategoricalPolicy, GaussianPolicy, RunningNormaliser
 from wocar.types import UserError
 

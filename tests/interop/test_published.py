@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from wocar.agent import load_agent
 from wocar.api import default_threat
 from wocar.attacks.learned import PAADAttack, learned_attack
-from wocar.evaluation.episodes import run_episodes
+from wocar.episodes import run_episodes
 from wocar.interop import load, load_all
 from wocar.networks import GaussianPolicy, RecurrentPolicy
 from wocar.threat import Threat

@@ -12,6 +12,7 @@ from tests.mechanisms.test_robust_sac import SPEC, algorithm, batch, trained
 from wocar.bounds import Ball
 from wocar.mechanisms.behaviour import DIRECTOR, NONE, Behaviour
 from wocar.mechanisms.contexts import Context, Shares, draw_contexts, worst_context
+from wocar.mechanisms.directors import no_directors
 from wocar.mechanisms.push import pull_of, pushed
 from wocar.mechanisms.sac_objective import ActorSignal, Critics, SACBatch
 from wocar.networks import ActionCritic, ContextCritic, SquashedGaussianPolicy
@@ -59,14 +60,15 @@ def test_a_director_pushes_the_action_its_way_inside_the_ball(norm: Any) -> None
 
 def test_an_episodes_attacker_stays_until_the_next_one() -> None:
     behaviour, rng = Behaviour(0.1, 0.2, 0.5, 0.3), np.random.default_rng(0)
-    first = behaviour.begin(4000, 4, 2, rng)
+    none = no_directors(2, 4)
+    first = behaviour.begin(4000, 4, 2, rng, none)
     shares = np.bincount(first.kind, minlength=4) / 4000
     assert shares[DIRECTOR] == pytest.approx(0.5, abs=0.03) and shares[NONE] == pytest.approx(0.2, abs=0.03)
     assert 1 - first.noisy.mean() == pytest.approx(0.3, abs=0.03)
     constant = ~first.weight.any(axis=(1, 2))
     assert constant.mean() == pytest.approx(0.5, abs=0.03) and set(np.unique(first.bias[constant])) == {-1, 0, 1}
     begins = np.arange(4000) < 10
-    second = behaviour.drawn(first, begins, rng)
+    second = behaviour.drawn(first, begins, rng, none)
     for before, after in zip(first, second, strict=True):
         np.testing.assert_array_equal(before[~begins], after[~begins])
     assert not np.array_equal(first.bias[begins], second.bias[begins])

@@ -79,6 +79,36 @@ def test_two_audits_of_one_agent_are_one_member(results: Path, tmp_path: Path) -
     assert group.members[0].worst(Radius("linf", 0.05))[0] == "robust-sarsa"  # by selection, where pa-ad was not lower
 
 
+def test_an_old_audit_is_not_drawn_under_a_new_run_that_still_trains(write: SimpleNamespace, tmp_path: Path) -> None:
+    old, new = small_agent(1), small_agent(2)
+    write.audit(tmp_path / "old.json", "Hopper-v4", "ppo", 0, (0.075,), 100.0, "run", agent_sha256=old.digest())
+    write.run(tmp_path / "run", "Hopper-v4", "ppo", 0)
+
+    def audits_of_the_run() -> list[str]:
+        members = [m for g in grouped(collect([tmp_path])) for m in g.members if m.run]
+        return sorted(audit.file.stem for m in members for audit in m.audits)
+
+    assert audits_of_the_run() == ["old"]  # a finished curve without weights: its folder is all that is known
+    lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "run" / "metrics.jsonl").write_text("".join(lines[:10]))
+    assert audits_of_the_run() == []  # this training has not come so far as the audited agent
+    new.save(tmp_path / "run" / "checkpoints" / "0000001")
+    write.audit(tmp_path / "new.json", "Hopper-v4", "ppo", 0, (0.075,), 100.0, "run", agent_sha256=new.digest())
+    assert audits_of_the_run() == ["new"]
+    (tmp_path / "run" / "checkpoints" / "0000001" / "agent.json").write_text("{")
+    (tmp_path / "run" / "metrics.jsonl").write_text("".join(lines))
+    assert audits_of_the_run() == []  # weights that cannot be read may be anyone's
+
+
+def test_an_audit_finds_its_run_in_another_folder(write: SimpleNamespace, tmp_path: Path) -> None:
+    agent = small_agent(1)
+    write.run(tmp_path / "moved", "Hopper-v4", "ppo", 0)
+    agent.save(tmp_path / "moved" / "agent")
+    write.audit(tmp_path / "a.json", "Hopper-v4", "ppo", 0, (0.075,), 100.0, "gone", agent_sha256=agent.digest())
+    [member] = [m for g in grouped(collect([tmp_path])) for m in g.members]
+    assert member.run is not None and [audit.file.stem for audit in member.audits] == ["a"]
+
+
 def test_an_audit_belongs_to_the_run_folder_that_holds_its_agent(write: SimpleNamespace, tmp_path: Path) -> None:
     """Trained again in the same folder, method and seed are the same and the agent is another."""
     write.run(tmp_path / "run", "Hopper-v4", "ppo", 0)

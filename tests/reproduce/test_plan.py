@@ -10,11 +10,13 @@ from wocar.cli.reproduce_command import main
 from wocar.cli.train_command import _default
 from wocar.methods.registry import METHODS, find_method
 from wocar.reproduce import plan as plans
+from wocar.reproduce.collect import collect, collected_name
 from wocar.reproduce.commands import AuditSettings, AuditTask, EstimateSettings, EstimateTask, TrainTask, options
 from wocar.reproduce.paper_numbers import ABOUT
 from wocar.reproduce.plan import Plan, TableRow
-from wocar.reproduce.scales import SCALES
+from wocar.reproduce.scales import SCALES, discrete, game
 from wocar.reproduce.targets import TARGETS, make_plan
+from wocar.reproduce.tasks import TaskFolder
 from wocar.training.run_config import RunConfig
 from wocar.types import UserError
 
@@ -40,9 +42,10 @@ def test_every_plan_is_in_order_and_its_trainings_are_understood(target: str, sc
             understood.add(alike)
             config = parse(RunConfig, options, "train", "", default=_default(find_method(method), options))
             config.check()
-            assert config.keep_checkpoints and str(config.out) == f"{task.folder}/run"
             assert isinstance(task, TrainTask) and (task.method, task.env) == (method, config.env)
-            assert config.preset == task.preset == "paper"
+            assert config.keep_checkpoints == (not discrete(row.env)) and str(config.out) == f"{task.folder}/run"
+            usual = SCALES[scale].game_preset if game(row.env) else "paper"
+            assert config.preset == task.preset == ("robust" if "preset=robust" in row.variant else usual)
             if target in ("fig-curves", "fig-worst-value"):
                 names = plan.checkpoints(task)
                 assert names == sorted(set(names)) and int(names[-1]) == config.iterations
@@ -110,6 +113,49 @@ def test_the_papers_numbers_of_steps_and_agents() -> None:
     assert steps["wocar-ppo", "Ant-v4"] == 7_500_000 and steps["sa-ppo", "Hopper-v4"] == 2_000_000
     assert steps["atla-ppo", "Ant-v4"] == 20_000_000 and steps["radial-ppo", "Hopper-v4"] == 4_000_000
     assert len(plan.tasks) == 30 * len(steps)
+
+
+def test_evidence_goes_by_priority_and_audits_at_once() -> None:
+    plan = make_plan("evidence", "small")
+    runs = _rows(plan)
+    hopper = [(row.method, row.variant, task.seed) for task, row in runs if row.env == "Hopper-v4"]
+    first = ["ppo", "sa-ppo", "wocar-ppo", "wocar-ppo", "sac", "wocar-sac"]
+    assert [method for method, _, _ in hopper[:6]] == first and {seed for *_, seed in hopper[:6]} == {0}
+    assert [(variant, seed) for method, variant, seed in hopper if method == "wocar-ppo"][:4] == [
+        *(("", 0), ("preset=robust", 0), ("", 1), ("preset=robust", 1)),
+    ]
+    order = list(dict.fromkeys((row.env, row.method in first) for _, row in runs))
+    tasks = ("Hopper-v4", "HalfCheetah-v4", "Walker2d-v4", "Ant-v4")
+    assert order[:8] == [(env, important) for important in (True, False) for env in tasks]
+    seeds = {env: len({task.seed for task, row in runs if row.env == env and row.method == "sac"}) for env in tasks}
+    assert seeds == {"Hopper-v4": 5, "HalfCheetah-v4": 5, "Walker2d-v4": 3, "Ant-v4": 1}
+    for task, follower in zip(plan.tasks, plan.tasks[1:], strict=False):
+        if task.key in plan.rows:
+            assert isinstance(follower, AuditTask) and follower.run is task
+    steps = {row.method: task.steps for task, row in runs if row.env == "Hopper-v4"}
+    assert steps["sac"] == steps["wocar-sac"] == 250_000 and steps["ppo"] == 1_000_000
+    assert {task.how.suite for task in plan.tasks if isinstance(task, AuditTask)} == {"fast-v2", ""}
+    ablated = {
+        row.variant.removeprefix("preset=robust, ") for _, row in runs if row.variant.startswith("preset=robust,")
+    }
+    assert ablated == {"importance=False", "reg=False", "kappa_wst=0", "min_std=0", "bounds=ibp"}
+
+
+def test_finished_audits_are_collected_under_names_that_say_what_they_are(tmp_path: Path) -> None:
+    plan = make_plan("evidence", "smoke")
+    audits = [task for task in plan.tasks if isinstance(task, AuditTask)]
+    assert len({collected_name(plan, task) for task in audits}) == len(audits)
+    done = next(task for task in audits if plan.rows[task.run.key].variant == "preset=robust")
+    (tmp_path / done.folder).mkdir(parents=True)
+    (tmp_path / done.folder / "audit.json").write_text('{"worst": "none"}')
+    assert collect(plan, tmp_path, tmp_path / "results") == 0  # there, but not finished
+    TaskFolder(tmp_path / done.folder).finish(seconds=1.0)
+    (tmp_path / done.run.run).mkdir(parents=True)
+    (tmp_path / done.run.run / "calibration.json").write_text("{}")
+    assert collect(plan, tmp_path, tmp_path / "results") == 1
+    name = "wocar-ppo-robust-Hopper-v4-s0"
+    assert {file.name for file in (tmp_path / "results").iterdir()} == {f"{name}.json", f"{name}-calibration.json"}
+    assert (tmp_path / "results" / f"{name}.json").read_text() == '{"worst": "none"}'
 
 
 def _rows(plan: Plan) -> list[tuple[TrainTask, TableRow]]:

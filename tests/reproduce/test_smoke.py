@@ -24,6 +24,7 @@ SHOWN = {
     "fig-tradeoff": ("kappa_wst=0", "kappa_wst sweep (paper)"),
     "fig-ablation-importance": ("SA-PPO, importance=True", "importance=False (paper)"),
     "fig-ablation-reg": ("WocaR-PPO, reg=False",),
+    "evidence": ("WocaR-PPO, preset=robust", "WocaR-DQN", "3616 ± 99"),
     "fig-importance-states": ("highest w(s)",),
 }
 

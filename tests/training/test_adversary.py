@@ -19,7 +19,7 @@ from wocar.bounds import Ball
 from wocar.cli import main
 from wocar.envs import env_spec, make_env
 from wocar.envs.go_home import HOME, GoHomeDiscrete
-from wocar.evaluation.episodes import run_episodes
+from wocar.episodes import run_episodes
 from wocar.methods.attackers import attacker_grid, attacker_settings
 from wocar.networks import CategoricalPolicy, GaussianPolicy
 from wocar.networks.layers import linear, mlp

@@ -13,7 +13,7 @@ import pytest
 
 from wocar.agent import load_agent
 from wocar.cli import main
-from wocar.evaluation.episodes import run_episodes
+from wocar.episodes import run_episodes
 from wocar.mechanisms.objective import Vanilla
 from wocar.mechanisms.q_objective import QBatch
 from wocar.networks import DiscreteCritic, GreedyPolicy, PixelNormaliser

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from wocar.envs import env_spec
-from wocar.evaluation.episodes import run_episodes
+from wocar.episodes import run_episodes
 from wocar.methods.presets import make_algorithm
 from wocar.training.a2c import A2CConfig
 from wocar.training.loop import train

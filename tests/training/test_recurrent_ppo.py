@@ -13,7 +13,7 @@ import pytest
 
 from wocar.agent import Agent, load_agent
 from wocar.envs import env_spec, make_env
-from wocar.evaluation.episodes import run_episodes
+from wocar.episodes import run_episodes
 from wocar.mechanisms.objective import Vanilla
 from wocar.methods.presets import default_config, make_algorithm
 from wocar.networks import RunningNormaliser

@@ -35,7 +35,12 @@ def test_a_run_leaves_an_agent_with_its_critics(method: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("method", "options"), [("sac", ["--per-alpha", "0.6"]), ("wocar-sac", ["--env", "Hopper-v4", "--average", "0.9"])]
+    ("method", "options"),
+    [
+        ("sac", ["--per-alpha", "0.6"]),
+        ("wocar-sac", ["--env", "Hopper-v4", "--average", "0.9"]),
+        ("wocar-sac", ["--env", "Hopper-v4", "--hunt-begin", "0.2", "--normalise-steps", "40"]),
+    ],
 )
 def test_a_run_resumes_to_the_same_bytes(
     method: str, options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

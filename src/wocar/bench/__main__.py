@@ -71,7 +71,7 @@ def only_round(methods: tuple[str, ...], steps: int) -> Numbers:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m wocar.bench", description=__doc__)
     parser.add_argument("--tier", choices=("quick", "asked", "whole"), default="whole", help="quick: two minutes")
-    parser.add_argument("--json", type=Path, help="default: results/bench.json, of the quick tier .cache/bench.json")
+    parser.add_argument("--json", type=Path, help="default: results/speed/bench.json, quick tier: .cache/bench.json")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=120_000, help="environment steps of each measured training")
     parser.add_argument("--dqn-steps", type=int, default=4_000, help="Pong steps of each measured DQN training")
@@ -80,7 +80,7 @@ def main() -> None:
     if options.rounds < 1:
         parser.error("--rounds must be at least 1")
     whole = options.tier != "quick" and not options.only
-    file: Path = options.json or Path("results/bench.json" if whole else ".cache/bench.json")
+    file: Path = options.json or Path("results/speed/bench.json" if whole else ".cache/bench.json")
     file.parent.mkdir(parents=True, exist_ok=True)
 
     rounds: dict[str, list[float]] = {}

@@ -175,7 +175,7 @@ def dqn_ratios(measured: dict[str, float]) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m wocar.bench.dqn", description=__doc__)
-    parser.add_argument("--json", type=Path, default=Path("results/bench-dqn.json"))
+    parser.add_argument("--json", type=Path, default=Path("results/speed/bench-dqn.json"))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=4_000, help="Pong steps of each measured training")
     parser.add_argument("--updates", action="store_true", help="time gradient steps alone")

@@ -17,7 +17,7 @@ from wocar.agent import Agent
 from wocar.attacks import MaxDiff, Perturbation
 from wocar.bounds import Ball, action_box, worst_action_in_box
 from wocar.envs import env_spec, make_env
-from wocar.evaluation.episodes import run_episodes
+from wocar.episodes import run_episodes
 from wocar.files import read_json_lines
 from wocar.networks import DuelingActionCritic, GaussianPolicy, RunningNormaliser
 

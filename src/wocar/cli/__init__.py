@@ -13,6 +13,7 @@ COMMANDS = {
     "estimate": "worst-attack value of a fixed policy, no attacker trained",
     "harden": "robust fine-tuning of a trained agent, audited before and after",
     "sensors": "a file of what an attacker may do to each sensor, to be edited",
+    "zoo": "trained agents that come with wocar, with audited numbers",
     "methods": "training methods, and where the settings of one come from",
     "reproduce": "a table or figure of the paper",
     "report": "one page of what was trained and measured",

@@ -1,4 +1,4 @@
-"""wocar report PATH... --out report.html [--figures DIR] [--tables DIR]"""
+"""wocar report PATH... --out report.html [--figures DIR] [--tables DIR] | wocar report --leaderboard [DIR]"""
 
 import re
 import shlex
@@ -12,6 +12,8 @@ from wocar.cli.options import parse, say
 from wocar.files import one_line_errors, write_atomic
 from wocar.report.contents import Contents, contents, title_of
 from wocar.report.formats import chart_csv, csv_text, latex, markdown
+from wocar.report.leaderboard import read_leaderboard
+from wocar.report.leaderboard_page import leaderboard_contents
 from wocar.report.page import page
 from wocar.report.plots import MISSING, can_plot, save_chart
 from wocar.report.sources import collect
@@ -21,8 +23,10 @@ from wocar.types import UserError
 
 @dataclass(frozen=True)
 class ReportOptions:
-    paths: Annotated[tuple[Path, ...], tyro.conf.Positional]
+    paths: Annotated[tuple[Path, ...], tyro.conf.Positional] = ()
     """Run folders, audits, estimates, recordings, or folders that hold them."""
+    leaderboard: bool = False
+    """The page of a leaderboard instead; its folder is the path, by default `leaderboard`."""
     out: Path = Path("report.html")
     """The page: one file that needs nothing else."""
     title: str | None = None
@@ -36,15 +40,14 @@ class ReportOptions:
 def main(argv: list[str]) -> int:
     about = "One page of what was trained and measured, beside the paper's numbers."
     options: ReportOptions = parse(ReportOptions, argv, "report", about)
-    if not options.paths:
+    if not options.paths and not options.leaderboard:
         raise UserError("which paths? name run folders, audits or folders that hold them")
     if not options.out.parent.is_dir():
         raise UserError(f"cannot write {options.out}: its folder does not exist")
     if options.figures and not can_plot():
         raise UserError(f"--figures: {MISSING}")
-    sources = collect(options.paths)
-    found = contents(sources, published())
-    title = options.title or ", ".join(f"{p.target} ({p.scale})" for p in sources.plans) or title_of(options.paths)
+    found, title = _leaderboard(options.paths) if options.leaderboard else _results(options.paths)
+    title = options.title or title
     html = page(found, title, shlex.join(["wocar", "report", *argv]))
     write_atomic(options.out, html.encode())
     if options.figures:
@@ -55,6 +58,18 @@ def main(argv: list[str]) -> int:
         say(note)
     print(f"{options.out}: {len(found.charts)} figures, {len(found.tables)} tables, {len(html) / 1e6:.1f} MB")
     return 0
+
+
+def _results(paths: tuple[Path, ...]) -> tuple[Contents, str]:
+    sources = collect(paths)
+    title = ", ".join(f"{p.target} ({p.scale})" for p in sources.plans) or title_of(paths)
+    return contents(sources, published()), title
+
+
+def _leaderboard(paths: tuple[Path, ...]) -> tuple[Contents, str]:
+    if len(paths) > 1:
+        raise UserError("--leaderboard takes one folder")
+    return leaderboard_contents(read_leaderboard(paths[0] if paths else Path("leaderboard"))), "Leaderboard"
 
 
 def _write_figures(found: Contents, folder: Path) -> None:

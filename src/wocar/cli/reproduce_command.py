@@ -13,9 +13,10 @@ from wocar.cli.options import parse, say
 from wocar.cli.plan_display import PlanDisplay, listing
 from wocar.files import one_line_errors, read_json, write_json
 from wocar.report.plots import MISSING, can_plot
+from wocar.reproduce.collect import collect
 from wocar.reproduce.local_processes import LocalExecutor
 from wocar.reproduce.plan import Plan
-from wocar.reproduce.scheduler import Executor, Result, carry_out
+from wocar.reproduce.scheduler import Executor, Result, TaskOutcome, carry_out
 from wocar.reproduce.targets import TARGETS, make_plan
 from wocar.reproduce.tasks import TaskFolder
 from wocar.types import UserError
@@ -41,6 +42,8 @@ class ReproduceOptions:
     """Only these methods, separated by commas."""
     seeds: int | None = None
     """Agents of each row, in the place of the scale's number."""
+    collect: Path | None = None
+    """Copy every audit to this folder as soon as it is done."""
 
 
 def main(argv: list[str]) -> int:
@@ -68,10 +71,30 @@ def main(argv: list[str]) -> int:
         folder = plan.write(options.out, shlex.join(["wocar", "reproduce", *argv]))
     for missing in plan.missing:
         say(f"{missing.row.method} on {missing.row.env}: {missing.why}")
-    with PlanDisplay(len(plan.tasks)) as display:
+    with _display(options, plan) as display:
         result = carry_out(plan.tasks, options.out, _executor(options, plan, jobs), display)
     _draw(plan, folder, result)
     return _verdict(plan, result)
+
+
+class CollectingDisplay(PlanDisplay):
+    """Also copies finished audits, those of earlier runs first."""
+
+    def __init__(self, plan: Plan, root: Path, folder: Path) -> None:
+        super().__init__(len(plan.tasks))
+        self.copy = lambda: collect(plan, root, folder)
+        self.copy()
+
+    def ended(self, outcome: TaskOutcome, again: bool) -> None:
+        super().ended(outcome, again)
+        if outcome.kind == "done":
+            self.copy()
+
+
+def _display(options: ReproduceOptions, plan: Plan) -> PlanDisplay:
+    if options.collect is None:
+        return PlanDisplay(len(plan.tasks))
+    return CollectingDisplay(plan, options.out, options.collect)
 
 
 def _executor(options: ReproduceOptions, plan: Plan, jobs: int) -> Executor:

@@ -9,10 +9,10 @@ import numpy as np
 
 from wocar.agent import Agent
 from wocar.attacks.director import LinearDirector
+from wocar.attacks.director_search import POPULATION, search_director
 from wocar.attacks.guided import Examples
 from wocar.attacks.learned import make_actor
 from wocar.attacks.robust_sarsa import SarsaConfig, fit_robust_critic, sarsa_data
-from wocar.evaluation.director_search import POPULATION, search_director
 from wocar.evaluation.imitation_examples import directed_examples, examples
 from wocar.evaluation.worst_critic import collect_rollout, fit_worst_value, return_scale
 from wocar.networks import ActionCritic, DiscreteCritic

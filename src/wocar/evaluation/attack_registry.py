@@ -12,10 +12,11 @@ import numpy as np
 from wocar.agent import Agent
 from wocar.attacks import PGD, CriticAction, CriticAttack, MaxDiff, MinBest, Random, RandomAction
 from wocar.attacks.faults import FAULTS, make_fault
+from wocar.attacks.own_critics import own_critic, own_q
 from wocar.attacks.robust_sarsa import RobustSarsa
 from wocar.evaluation.attack_context import WORST_STEPS, AttackContext, Trained
 from wocar.evaluation.worst_case import starting_states, worst_case
-from wocar.networks import DiscreteCritic, GreedyPolicy, RecurrentCritic, TwinCritic
+from wocar.networks import RecurrentCritic
 from wocar.plugins import load_plugins
 from wocar.threat import Attacked, Threat
 from wocar.types import UserError
@@ -186,19 +187,6 @@ def _worst_critic(context: AttackContext, threat: Threat, folder: Path, settings
 
 def _director(context: AttackContext, threat: Threat, folder: Path, settings: dict[str, Any]) -> Any:
     return context.director(threat, **settings)
-
-
-def own_critic(agent: Agent, name: str) -> Any:
-    """A critic that the agent was trained with, both of twins; None where it has none of this name."""
-    critic, twin = (agent.critics.get(n) for n in (name, f"{name}-twin"))
-    return critic if twin is None else TwinCritic(critic, twin)
-
-
-def own_q(agent: Agent) -> Any:
-    """The Q that the agent's policy maximises; None where it has none."""
-    if isinstance(agent.policy, GreedyPolicy):
-        return DiscreteCritic(agent.policy.network)
-    return own_critic(agent, "q")
 
 
 def _min_q(context: AttackContext, threat: Threat, folder: Path, settings: dict[str, Any]) -> Any:

@@ -10,12 +10,13 @@ from wocar.agent import Agent
 from wocar.attacks import Disturbance, Perturbation, zero_gradient_share
 from wocar.bounds import Ball
 from wocar.envs.time_limit import without_time_limit
+from wocar.episodes import run_episodes
 from wocar.evaluation.attack_context import Trained
 from wocar.evaluation.attack_registry import AttackKind
 from wocar.evaluation.audit_result import CellResult
 from wocar.evaluation.certified import GreedyWorstCase
-from wocar.evaluation.episodes import run_episodes
 from wocar.evaluation.statistics import summarise
+from wocar.files import checksum, tree_arrays
 from wocar.threat import Threat
 from wocar.types import Policy
 
@@ -42,16 +43,11 @@ def run_cell(agent: Agent, cell: AuditCell, made: Trained, on_episodes: Callable
         disturb = GreedyWorstCase(cell.threat.ball_for(agent))
     elif cell.kind.on == "action":
         disturb = Disturbance(made.attack, cell.threat.eps, agent.spec.actions, cell.seed)
-    elif cell.kind.family == "fault":
-        perturb = ProbedPerturbation(Perturbation(made.attack, Ball.within(agent.normaliser.limits, np.inf), cell.seed))
     elif made.attack is not None:
-        perturb = ProbedPerturbation(Perturbation(made.attack, cell.threat.ball_for(agent), cell.seed))
+        perturb = ProbedPerturbation(Perturbation(made.attack, ball_of(agent, cell), cell.seed))
     done = run_episodes(
         agent, cell.episodes, cell.seed, n_envs=N_ENVS, perturb=perturb, disturb=disturb, on_episodes=on_episodes
     )
-    used = perturb.attack.used if perturb else getattr(disturb, "used", None)
-    if cell.kind.family == "fault":
-        used = None
     summary = summarise(done.returns)
     row: CellResult = {
         "mean": summary.mean,
@@ -65,9 +61,11 @@ def run_cell(agent: Agent, cell: AuditCell, made: Trained, on_episodes: Callable
         "eps": cell.threat.eps,
         "eps_units": units(agent, cell),
         "settings": words(made.attack, cell.settings),
-        "budget_used": used,
+        "budget_used": perturb.attack.used if perturb else getattr(disturb, "used", None),
         "zero_gradients": perturb.zero_gradients if perturb else None,
     }
+    if digest := attacker_digest(made.attack):
+        row["attacker_sha256"] = digest
     if done.flips is not None:
         row["flips"] = done.flips
     _, limit = without_time_limit(agent.spec.id)
@@ -78,6 +76,22 @@ def run_cell(agent: Agent, cell: AuditCell, made: Trained, on_episodes: Callable
     if made.predicted is not None:
         row["predicted"] = made.predicted
     return row
+
+
+def attacker_digest(attack: Any) -> str | None:
+    """Hash of what an attack has learned or searched; None where it holds no arrays."""
+    arrays = tree_arrays(attack)
+    if not arrays:
+        return None
+    parts = (f"{name}{array.shape}{array.dtype}".encode() + array.tobytes() for name, array in arrays.items())
+    return checksum(b"".join(parts))
+
+
+def ball_of(agent: Agent, cell: AuditCell) -> Ball:
+    """That of the threat; faults of sensors have none."""
+    if cell.kind.family == "fault":
+        return Ball.within(agent.normaliser.limits, np.inf)
+    return cell.threat.ball_for(agent)
 
 
 class ProbedPerturbation:

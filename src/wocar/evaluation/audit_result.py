@@ -28,6 +28,8 @@ class CellResult(TypedDict):
     flips: NotRequired[float]
     cut_episodes: NotRequired[int]
     max_steps: NotRequired[int]
+    attacker_sha256: NotRequired[str]
+    """Of a learned or searched attack: hash of its arrays."""
     training_curve: NotRequired[list[float]]
     predicted: NotRequired[float]
 

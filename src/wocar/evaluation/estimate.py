@@ -6,7 +6,7 @@ from typing import Any, NotRequired, TypedDict
 
 from wocar.agent import Agent
 from wocar.bounds import BoundMethod
-from wocar.evaluation.episodes import run_episodes
+from wocar.episodes import run_episodes
 from wocar.evaluation.worst_case import calibrate, starting_states, worst_case
 from wocar.evaluation.worst_critic import FIT, GAMMA, collect_rollout, fit_worst_value, return_scale
 from wocar.threat import Threat

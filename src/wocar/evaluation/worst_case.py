@@ -10,7 +10,7 @@ import numpy as np
 
 from wocar.agent import Agent
 from wocar.envs import make_env
-from wocar.evaluation.episodes import EVALUATION_STREAM
+from wocar.episodes import EVALUATION_STREAM
 from wocar.evaluation.worst_critic import FIT, GAMMA, reachable
 from wocar.mechanisms.policy_config import WocarConfig
 from wocar.mechanisms.worst_set import SetMinimum, minimum_over

@@ -9,7 +9,7 @@ import numpy as np
 
 from wocar.bounds import Ball, BoundMethod, action_box, worst_action_in_box
 from wocar.config_base import COUNT, SHARE, AlgorithmConfig
-from wocar.mechanisms.behaviour import NONE, Behaviour, Directors, episode_context
+from wocar.mechanisms.behaviour import NONE, Attackers, Behaviour, episode_context
 from wocar.mechanisms.contexts import FLAGS, Context, Shares, draw_contexts, worst_context
 from wocar.mechanisms.objective import Info
 from wocar.mechanisms.push import pull_of, pushed, shown_in
@@ -52,15 +52,21 @@ class WocarSACConfig(RobustSACConfig, kind="wocar-sac"):
     behave_director: float = 0.3
     behave_natural: float = 0.15
     """The same of directors, and of the unattacked policy's critic."""
+    behave_hunted: float = 0.3
+    """Share of those directors that come from the last hunts."""
     behave_mean: float = 0.3
     """Share of episodes that act with the policy's mean."""
     behave_steps: int = 2
     """Steps of an attacker's search while acting."""
 
+    hunt_begin: float = 1.0
+    """Share of training after which, at each checkpoint, directors that break the policy are hunted: its next episodes
+    meet them, and the agent saved is the one that kept most under its hunt. 1: never."""
+
     ranges = (
         COUNT.of("attack_steps search_steps behave_steps")
         | SHARE.of("kappa_wst kappa_director kappa_natural kappa_mean kappa_end")
-        | SHARE.of("behave_worst behave_director behave_natural behave_mean")
+        | SHARE.of("behave_worst behave_director behave_natural behave_hunted behave_mean hunt_begin")
     )
 
     def check(self, run: Any) -> None:
@@ -87,7 +93,7 @@ class WocarSAC(StateAdversarialSAC):
     def behaviour(self) -> Behaviour | None:
         c = self.config
         shares = c.behave_worst, c.behave_natural, c.behave_director, c.behave_mean
-        return Behaviour(*shares) if any(shares) else None
+        return Behaviour(*shares, hunted=c.behave_hunted) if any(shares) else None
 
     def contexts(self, actions: int) -> int:
         return actions + FLAGS if self.config.see_context else 0
@@ -182,19 +188,19 @@ class WocarSAC(StateAdversarialSAC):
         critics: Critics,
         obs: Array,
         noise: Array,
-        directors: Directors,
+        attackers: Attackers,
         seed: Array,
         progress: Array,
     ) -> jax.Array:
         """The policy's actions at what these attackers show it."""
         cfg, ball = self.config, self.ball(progress)
-        context = episode_context(directors, obs)
+        context = episode_context(attackers, obs)
         if not cfg.kappa_mean:
             context = context._replace(mean=jnp.zeros_like(context.mean))
         start = ball.sample(jax.random.key(seed), obs)
         x = pushed(policy, ball, obs, start, pull_of(context, critics, obs, cfg.see_context), cfg.behave_steps)
-        shown = jnp.where(jnp.asarray(directors.kind)[:, None] == NONE, obs, x)
-        return super().act(policy, critics, shown, noise * directors.noisy[:, None], directors, seed, progress)
+        shown = jnp.where(jnp.asarray(attackers.kind)[:, None] == NONE, obs, x)
+        return super().act(policy, critics, shown, noise * attackers.noisy[:, None], attackers, seed, progress)
 
     def exported(self, critics: Critics) -> dict[str, Any]:
         """The critic without an attack, and the worst critic, at the policy's own noise."""

@@ -13,7 +13,7 @@ from wocar.report.radius import Radius
 from wocar.report.tables import attacks_of, median_interval, paper_numbers
 
 GRID = 80
-PAPER = " (paper)"
+PAPER, REPORTED = " (paper)", " (reported)"
 SWEEP = "app:fig:weight"
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from wocar.report.charts import PAPER, ablation_charts, eps_charts, natural_worst_chart, training_chart
+from wocar.report.charts import PAPER, REPORTED, ablation_charts, eps_charts, natural_worst_chart, training_chart
 from wocar.report.checkpoint_charts import checkpoint_charts, worst_value_chart
 from wocar.report.clips import Clip, read_clip
 from wocar.report.comparisons import improvement_table, profile_chart, statistics_table
@@ -66,16 +66,20 @@ class Contents:
     def styles(self, chart: Chart) -> dict[str, int]:
         """A style for each label of a chart: the same in all charts, unless two labels of this one would share it.
 
-        The paper's numbers of a method have the method's style.
+        The paper's numbers of a method have the method's style, reported numbers of an agent the agent's.
         """
-        everywhere = {label.removesuffix(PAPER): 0 for c in self.charts for label in c.labels}
+
+        def owner(label: str) -> str:
+            return label.removesuffix(PAPER).removesuffix(REPORTED)
+
+        everywhere = {owner(label): 0 for c in self.charts for label in c.labels}
         order = {name: i for i, name in enumerate(everywhere)}
         chosen: dict[str, int] = {}
-        for name in dict.fromkeys(label.removesuffix(PAPER) for label in chart.labels):
+        for name in dict.fromkeys(map(owner, chart.labels)):
             taken = {style % COLOURS for style in chosen.values()}
             free = [style for style in range(order[name], order[name] + COLOURS) if style % COLOURS not in taken]
             chosen[name] = free[0] if free else order[name]
-        return {label: chosen[label.removesuffix(PAPER)] for label in chart.labels}
+        return {label: chosen[owner(label)] for label in chart.labels}
 
 
 def contents(sources: Sources, published: Sequence[PaperNumber]) -> Contents:

@@ -47,12 +47,16 @@ class Member:
         return str(self.run.data.get("command", "")) if self.run else ""
 
     @cached_property
-    def digest(self) -> str | None:
-        """Of the final agent in its run folder; None where there is none to read."""
-        try:
-            return load_agent(self.run.path / "agent").digest() if self.run else None
-        except UserError:
-            return None
+    def digests(self) -> set[str]:
+        """Of the final agent in its run folder, or of the checkpoints while there is none; empty without weights."""
+        if self.run is None:
+            return set()
+        final, checkpoints = self.run.path / "agent", sorted(self.run.path.glob("checkpoints/[0-9]*"))
+        return {_digest(folder) for folder in ([final] if final.is_dir() else checkpoints)}
+
+    def reached(self, steps: float) -> bool:
+        """Whether the training curve, where there is one, goes so far; steps end with an iteration."""
+        return self.run is None or not len(self.run.steps) or self.run.steps[-1] >= 0.95 * steps
 
     def rows(self, radius: Radius | None) -> dict[str, AuditRow]:
         """Attack to its row at a radius, "none" included; of several audits the one with most episodes."""
@@ -164,10 +168,20 @@ def _member_of(found: dict[str, Member], result: ResultFile) -> Member:
             found[key] = _from_run(run)
         if key in found and _same_agent(found[key], meta, digest):
             return found[key]
+    for member in found.values():  # a run folder that was moved
+        if digest in member.digests:
+            return member
     settings = {"steps": _round(meta["steps"])} if "steps" in meta else {}
     method = str(meta.get("method") or named.stem or result.file.stem)
     new = Member(str(result.data.get("env", "?")), method, meta.get("seed"), settings, result.file.stem)
     return found.setdefault(f"{_identity(named)} {digest or result.file}", new)
+
+
+def _digest(folder: Path) -> str:
+    try:
+        return load_agent(folder).digest()
+    except UserError:
+        return "unreadable"
 
 
 def _run(path: Path) -> Run | None:
@@ -177,11 +191,13 @@ def _run(path: Path) -> Run | None:
 
 
 def _same_agent(member: Member, meta: dict[str, Any], digest: str | None) -> bool:
-    """Whether a member's folder holds the agent of a result, not one trained there later."""
+    """Whether a member's folder holds the agent of a result, not one trained there before or later."""
     method = member.run.config["method"] if member.run else member.method
     if meta.get("method", method) != method or meta.get("seed", member.seed) != member.seed:
         return False
-    return digest is None or member.digest in (None, digest)
+    if digest is None or digest in member.digests:
+        return True
+    return not member.digests and member.reached(meta.get("steps") or 0)  # results without weights: folders are told
 
 
 def _from_run(run: Run) -> Member:

@@ -18,7 +18,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inli
 """Content security policy: the browser loads nothing from outside the page."""
 CLIP_BYTES, CLIPS_BYTES = 1_500_000, 6_000_000
 """Largest recording to embed, and largest total of recordings."""
-TEXT_COLUMNS = {"command", "task"}
+TEXT_COLUMNS = {"command", "task", "attack", "suite", "by", "link"}
 SHOWN_COMMANDS = 40
 
 

@@ -77,8 +77,13 @@ class Plan:
         settings: Mapping[str, Any] | None = None,
         method: str | None = None,
         steps: int | None = None,
+        preset: str = "",
+        seeds: Iterable[int] | None = None,
     ) -> list[TrainTask]:
-        """A training for each seed, by `method` where that is not the row's own; empty where the row is missing."""
+        """A training for each seed, by `method` where that is not the row's own; empty where the row is missing.
+
+        `preset`, `steps` and `seeds` are by default the scale's.
+        """
         if not self.wanted(row):
             return []
         name = method or self.scale.trained_by(row.method)
@@ -88,17 +93,20 @@ class Plan:
         usual = self.scale.atari_seeds if game(row.env) else self.scale.seeds
         chosen = steps or self.scale.train_steps(name, row.env, row.method)
         made = []
-        for seed in range(self.seeds or usual):
-            task = self._training(name, row.env, seed, chosen, settings or {})
+        for seed in range(self.seeds or usual) if seeds is None else seeds:
+            task = self._training(name, row.env, seed, chosen, settings or {}, preset)
             self.rows[task.key] = row
             made.append(task)
         return made
 
-    def _training(self, name: str, env: str, seed: int, steps: int, settings: Mapping[str, Any]) -> TrainTask:
+    def _training(
+        self, name: str, env: str, seed: int, steps: int, settings: Mapping[str, Any], preset: str = ""
+    ) -> TrainTask:
         """The training of a method, after that of the agent it starts from."""
         method, first = find_method(name), None
         if method.starts_from:
             first = self._training(method.starts_from, env, seed, self.scale.train_steps(method.starts_from, env), {})
+        usual = self.scale.game_preset if game(env) and self.scale.game_preset in method.presets else "paper"
         task = TrainTask(
             method=name,
             env=env,
@@ -106,7 +114,7 @@ class Plan:
             steps=steps,
             checkpoint_every=max(1, steps // self.scale.checkpoints),
             keep_checkpoints=not discrete(env),
-            preset=self.scale.game_preset if game(env) and self.scale.game_preset in method.presets else "paper",
+            preset=preset or usual,
             settings=tuple(settings.items()),
             first=first,
         )

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from wocar.methods.presets import default_config
 from wocar.methods.registry import find_method
 from wocar.methods.tasks import kind_of, sweep_radii, task_of
 from wocar.reproduce.commands import AuditSettings, EstimateSettings
@@ -16,6 +17,18 @@ STAND_IN = "GoHomeDiscrete-v0"
 FEW = ("ppo", "sa-ppo", "atla-ppo", "wocar-ppo", "a2c", "wocar-a2c", "dqn", "wocar-dqn")
 MUJOCO_ATTACKS = ("none", "random", "maxdiff", "robust-sarsa", "sa-rl", "pa-ad")
 ATARI_ATTACKS = ("none", "pgd-10", "minbest", "pa-ad")
+
+
+@dataclass(frozen=True)
+class EvidenceScale:
+    """How large the plan `evidence` is."""
+
+    tasks: dict[str, int]
+    """Tasks by priority, each with its number of seeds."""
+    games: dict[str, int]
+    audit: AuditSettings
+    ablations: bool
+    """Whether the ablations on Hopper are run."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +64,7 @@ class Scale:
     curve: AuditSettings
     """How they are attacked at each checkpoint."""
     estimate: EstimateSettings
+    evidence: EvidenceScale
     kappas: tuple[float, ...]
     """Weights of the worst-attack value, beside the preset's."""
     radii: int
@@ -74,6 +88,13 @@ class Scale:
     def same_steps(self, row: str, env: str) -> int:
         """Those of tab:mujoco_app_less: an agent's own steps, beside which its adversary's are not counted there."""
         return self.train_steps("wocar-ppo", env) * (sides(self.trained_by(row)) if self.steps <= 1 else 1)
+
+    def evidence_steps(self, method: str, env: str) -> int:
+        """Those of other plans; of an off-policy method its preset's, below scale `paper` at most WocaR-SAC's."""
+        if find_method(method).algorithm.kind != "sac" or self.steps > 1:
+            return self.train_steps(method, env)
+        own = default_config(method, env).steps
+        return own if self.steps == 1 else min(own, default_config("wocar-sac", env).steps)
 
     def sweep_radii(self, env: str) -> tuple[float, ...]:
         radii = sweep_radii(env)
@@ -124,6 +145,7 @@ SCALES: dict[str, Scale] = {
         sweep=AuditSettings(("none", "maxdiff")),
         curve=AuditSettings(("none", "maxdiff")),
         estimate=EstimateSettings(steps=256, sweeps=2, explorations=0),
+        evidence=EvidenceScale({HOPPER: 1}, {STAND_IN: 1}, AuditSettings(("none", "maxdiff")), ablations=False),
         kappas=(0.0,),
         radii=2,
         tasks_each=1000,
@@ -149,6 +171,12 @@ SCALES: dict[str, Scale] = {
         sweep=AuditSettings(("none", "maxdiff", "robust-sarsa", "pa-ad"), budget_steps=200_000),
         curve=AuditSettings(("none", "maxdiff", "robust-sarsa", "pa-ad"), budget_steps=50_000),
         estimate=EstimateSettings(),
+        evidence=EvidenceScale(
+            {HOPPER: 5, CHEETAH: 5, WALKER: 3, ANT: 1},
+            {"Pong-stack2-v5": 1, "Freeway-v5": 1},
+            AuditSettings(suite="fast-v2"),
+            ablations=True,
+        ),
         kappas=(0.0, 0.4, 1.0),
         radii=3,
         tasks_each=1,
@@ -174,6 +202,12 @@ SCALES: dict[str, Scale] = {
         sweep=AuditSettings(("none", "robust-sarsa", "sa-rl", "pa-ad"), budget_steps=1_000_000),
         curve=AuditSettings(("none", "maxdiff", "robust-sarsa", "sa-rl", "pa-ad"), budget_steps=200_000),
         estimate=EstimateSettings(),
+        evidence=EvidenceScale(
+            {HOPPER: 5, CHEETAH: 5, WALKER: 5, ANT: 3},
+            {"Pong-v5": 3, "Freeway-v5": 3, "BankHeist-v5": 1, "RoadRunner-v5": 1},
+            AuditSettings(suite="mujoco-v2"),
+            ablations=True,
+        ),
         kappas=(0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.9, 1.0),
         radii=6,
         tasks_each=1,

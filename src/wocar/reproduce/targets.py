@@ -4,7 +4,7 @@ A target says which agents are trained, how they are measured and which of the p
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from wocar.methods.registry import find_method
 from wocar.methods.tasks import table_radii
@@ -165,6 +165,47 @@ def fig_importance_states(plan: Plan) -> None:
     for row in games + others:
         for run in plan.agents(row)[:1]:
             plan.states(run)
+
+
+FIRST = ("ppo", "sa-ppo", "wocar-ppo", "wocar-ppo preset=robust", "sac", "wocar-sac")
+THEN = ("atla-ppo", "pa-atla-ppo", "radial-ppo", "sa-sac", "valt-eps-sac")
+"""Rows of the evidence by priority: a method, perhaps with a preset other than the paper's."""
+ABLATIONS: dict[str, dict[str, Any]] = {
+    "importance=False": {"importance": False},
+    "reg=False": {"reg": False},
+    "kappa_wst=0": {"kappa_wst": 0.0},
+    "min_std=0": {"min_std": 0.0},
+    "bounds=ibp": {"bounds": "ibp"},
+}
+
+
+@target("evidence", "every method with seeds under one frozen suite, most important first", TABLE, "tab:atari_app")
+def evidence(plan: Plan) -> None:
+    """Tasks are run in the plan's order: all rows of a task grow by one seed at a time, each audited at once."""
+    how, all_tasks = plan.scale.evidence, plan.scale.evidence.tasks
+    tasks = {env: seeds for env, seeds in all_tasks.items() if plan.envs is None or env in plan.envs}
+    for rows in (FIRST, THEN):
+        for env, seeds in tasks.items():
+            for seed in range(plan.seeds or seeds):
+                for row in rows:
+                    _evidence_row(plan, row, env, seed)
+    for seed in range(plan.seeds or all_tasks[HOPPER]) if how.ablations else ():
+        for variant, settings in ABLATIONS.items():
+            _evidence_row(plan, "wocar-ppo preset=robust", HOPPER, seed, variant, settings)
+    for env, seeds in how.games.items():
+        for method in ("dqn", "sa-dqn", "wocar-dqn"):
+            for run in plan.agents(TableRow(method, env), seeds=range(plan.seeds or seeds)):
+                plan.audit(run, plan.scale.atari_audit, table_radii(env))
+
+
+def _evidence_row(
+    plan: Plan, name: str, env: str, seed: int, variant: str = "", settings: dict[str, Any] | None = None
+) -> None:
+    method, _, preset = name.partition(" preset=")
+    row = TableRow(method, env, ", ".join(filter(None, (f"preset={preset}" if preset else "", variant))))
+    steps = plan.scale.evidence_steps(plan.scale.trained_by(method), env)
+    for run in plan.agents(row, settings, steps=steps, preset=preset, seeds=[seed]):
+        plan.audit(run, plan.scale.evidence.audit, table_radii(env))
 
 
 def make_plan(

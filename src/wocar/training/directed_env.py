@@ -6,6 +6,7 @@ import numpy as np
 from wocar.agent import Agent
 from wocar.attacks.learned import Direction
 from wocar.bounds import Ball
+from wocar.mechanisms.directors import random_signs
 from wocar.mechanisms.policy_config import RobustConfig
 from wocar.networks.normaliser import as_is
 from wocar.rollout import Rollout
@@ -57,10 +58,8 @@ class DirectedEnv:
         self._env.close()
 
     def _draw(self, which: np.ndarray) -> None:
-        drawn = self._rng.integers(-1, 2, (int(which.sum()), self._directions.shape[1]))
-        nowhere = ~drawn.any(axis=1)
-        drawn[nowhere] = self._rng.choice((-1, 1), (int(nowhere.sum()), drawn.shape[1]))
-        self._directions[which] = drawn
+        count, actions = int(which.sum()), self._directions.shape[1]
+        self._directions[which] = random_signs(count, actions, self._rng)
 
     def _show(self, obs: np.ndarray, rows: np.ndarray) -> np.ndarray:
         z = np.array(self._agent.normaliser(obs))

@@ -8,12 +8,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from wocar.agent import Agent
-from wocar.mechanisms.sac_objective import SACBatch
+from wocar.mechanisms.directors import Directors, no_directors
+from wocar.mechanisms.sac_objective import Critics, SACBatch
 from wocar.training.create_networks import vector_size
+from wocar.training.hunt import Hunter
 from wocar.training.off_policy import OffPolicy
 from wocar.training.replay_buffer import Sample
 from wocar.training.run_config import RunConfig
 from wocar.training.sac import SAC
+from wocar.training.trainer import Iteration
 from wocar.types import EnvSpec, Step, VectorEnv
 
 
@@ -23,17 +26,53 @@ class SACTrainer(OffPolicy):
         self.learner = algorithm.init(spec, self.key)
         self.low, self.high = np.asarray(spec.actions.low), np.asarray(spec.actions.high)
         self.behaviour = algorithm.objective.behaviour
-        self.directors: Any = None
+        self.attackers: Any = None
+        self.hunter = self._make_hunter()
         self._act = eqx.filter_jit(algorithm.objective.act)
+
+    def _make_hunter(self) -> Hunter | None:
+        config = self.config
+        if config.threat is None or getattr(config.robust, "hunt_begin", 1.0) >= 1:
+            return None
+        return Hunter(config, config.threat, self.spec, self._acting, self.learner.target)
+
+    @property
+    def _acting(self) -> Any:
+        """The policy that an agent of this moment has."""
+        own = self.learner
+        return own.policy if own.average is None else own.average
 
     def begin(self, env: VectorEnv, rng: np.random.Generator) -> None:
         super().begin(env, rng)
         if self.behaviour:
-            self.directors = self.behaviour.begin(env.n, vector_size(self.spec), self.spec.actions.size, rng)
+            sizes = env.n, vector_size(self.spec), self.spec.actions.size
+            self.attackers = self.behaviour.begin(*sizes, rng, self._hunted)
+
+    @property
+    def _hunted(self) -> Directors:
+        return self.hunter.directors if self.hunter else no_directors(self.spec.actions.size, vector_size(self.spec))
+
+    def iterate(self, iteration: int) -> Iteration:
+        done = super().iterate(iteration)
+        return done._replace(info=done.info | self._hunt()) if self._hunts_after(iteration) else done
+
+    def _hunts_after(self, iteration: int) -> bool:
+        """At checkpoints, once observations are normalised as they will be to the end."""
+        config, ended = self.config, iteration + 1
+        at_end = ended % config.segment == 0 or ended >= config.iterations
+        if self.hunter is None or not at_end or self.normalises(ended * config.batch_steps):
+            return False
+        begin: float = getattr(config.robust, "hunt_begin", 1.0)
+        return ended >= begin * config.iterations
+
+    def _hunt(self) -> dict[str, Any]:
+        assert self.hunter is not None
+        policy, critics = self._acting, self.learner.target
+        return self.hunter.hunt(self._agent_of(policy, critics), policy, critics)
 
     def after_step(self, step: Step) -> None:
         if self.behaviour and (begins := step.is_reset).any():
-            self.directors = self.behaviour.drawn(self.directors, begins, self.rng)
+            self.attackers = self.behaviour.drawn(self.attackers, begins, self.rng, self._hunted)
 
     def stored(self, step: Step) -> Step:
         cap, slope = self.cfg.reward_cap, self.cfg.reward_slope
@@ -51,7 +90,7 @@ class SACTrainer(OffPolicy):
     def _policy_actions(self, obs: Any, noise: np.ndarray, progress: float) -> jax.Array:
         own = self.learner
         seed = self.rng.integers(2**31, dtype=np.uint32) if self.behaviour else None
-        return self._act(own.policy, own.critics, obs, noise, self.directors, seed, np.float32(progress))
+        return self._act(own.policy, own.critics, obs, noise, self.attackers, seed, np.float32(progress))
 
     def learn(self, key: jax.Array, progress: float) -> dict[str, jax.Array]:
         cfg = self.cfg
@@ -72,12 +111,27 @@ class SACTrainer(OffPolicy):
         return self.cfg.normalise_obs and steps < self.cfg.normalise_steps
 
     def agent(self) -> Agent:
-        agent, own = super().agent(), self.learner
-        agent.policy = own.policy if own.average is None else own.average
-        critics = self.algorithm.objective.exported(own.target)
-        low, high = own.policy.low, own.policy.high
-        agent.critics = {name: critic.in_units(low, high) for name, critic in critics.items()}
+        """The policy that kept most under its hunt; before the first one, or without, that of this moment."""
+        if self.hunter and self.hunter.hunts:
+            return self._agent_of(self.hunter.kept.policy, self.hunter.kept.critics)
+        return self._agent_of(self._acting, self.learner.target)
+
+    def _agent_of(self, policy: Any, target: Critics) -> Agent:
+        agent, critics = super().agent(), self.algorithm.objective.exported(target)
+        agent.policy = policy
+        agent.critics = {name: critic.in_units(policy.low, policy.high) for name, critic in critics.items()}
         return agent
+
+    def state(self) -> dict[str, Any]:
+        return super().state() | ({"hunt": self.hunter.kept} if self.hunter else {})
+
+    def data(self) -> dict[str, Any]:
+        return super().data() | ({"hunt": self.hunter.data()} if self.hunter else {})
+
+    def restore(self, agent: Agent, state: dict[str, Any], data: dict[str, Any]) -> None:
+        super().restore(agent, state, data)
+        if self.hunter:
+            self.hunter.restore(state["hunt"], data["hunt"])
 
 
 def bent_rewards(rewards: np.ndarray, cap: float, slope: float) -> np.ndarray:

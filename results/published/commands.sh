@@ -1,0 +1,8 @@
+#!/bin/sh
+# Needs the published files: WOCAR_PUBLISHED_AGENTS=FOLDER sh results/published/commands.sh (hours)
+set -e
+agents=${WOCAR_PUBLISHED_AGENTS:-../shared/agents}
+scripts/published_agents.sh
+.venv/bin/python scripts/published_simulators.py
+wocar import "$agents/wocar-hopper.model" --env Hopper-v4 --out runs/published/wocar-hopper
+wocar audit runs/published/wocar-hopper --suite fast-v2 --json results/published/wocar-hopper-fast-v2.json

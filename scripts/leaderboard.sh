@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Writes every entry of leaderboard/ anew from the committed audits.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+python=${PYTHON:-.venv/bin/python}
+add() { "$python" scripts/leaderboard_add.py "$@"; }
+
+for file in results/robust-sac/*-s*.json results/audits/*.json; do add "$file"; done
+for name in HalfCheetah-wocar-ppo-s0 HalfCheetah-wocar-ppo-s1 Hopper-wocar-ppo-s0 Hopper-wocar-ppo-2M-s0; do
+  short=${name#*-wocar-ppo-}
+  add "results/what-works/$name.json" --name "wocar-ppo-robust-$short" --about "preset robust"
+done
+for name in ppo-halfcheetah sappo-convex-halfcheetah ppo-walker atla-lstm-sappo-walker wocar-hopper-fast-v2; do
+  add "results/published/$name.json"
+done

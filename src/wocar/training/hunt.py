@@ -1,0 +1,94 @@
+"""Hunts in training: attacks that break the policy now are searched for, its next episodes meet them, and the policy
+that kept most under its hunt is the one saved."""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from wocar.agent import Agent
+from wocar.attacks.base import Perturbation
+from wocar.attacks.director_search import evolve_directors
+from wocar.attacks.own_critics import own_critic, own_q
+from wocar.attacks.robust_sarsa import RobustSarsa
+from wocar.episodes import run_episodes
+from wocar.mechanisms.directors import Directors, no_directors
+from wocar.threat import Threat
+from wocar.training.create_networks import vector_size
+from wocar.training.run_config import RunConfig
+from wocar.types import EnvSpec
+
+GENERATIONS, POPULATION, FINAL_EPISODES = 4, 32, 4
+"""Of a hunt's evolution of directors."""
+OWN_EPISODES = 8
+"""Episodes under the attack of each of the policy's own critics."""
+POOL, FRESH = 24, 4
+"""Directors that are remembered; those that a hunt adds."""
+SEED = 7_000_000
+"""Episodes of hunts are none of those of audits."""
+
+
+class Kept(NamedTuple):
+    """What hunts leave behind, as a checkpoint holds it."""
+
+    pool: Directors
+    """The first `Hunter.known` rows: the latest first."""
+    policy: Any
+    critics: Any
+    """Of the policy that kept most."""
+
+
+class Hunter:
+    def __init__(self, config: RunConfig, threat: Threat, spec: EnvSpec, policy: Any, critics: Any) -> None:
+        self.threat, self.seed, self.threads = threat, config.seed, config.threads
+        self.kept = Kept(no_directors(spec.actions.size, vector_size(spec), POOL), *copied((policy, critics)))
+        self.known = self.hunts = self.steps = 0
+        self.best = 0.0
+
+    @property
+    def directors(self) -> Directors:
+        return self.kept.pool.of(np.arange(self.known))
+
+    def hunt(self, agent: Agent, policy: Any, critics: Any) -> dict[str, Any]:
+        """Search what breaks `agent`, and keep its policy and critics where no earlier one kept more."""
+        seed = SEED + 1_000 * self.seed + 20 * self.hunts
+        found = evolve_directors(
+            agent, self.threat, seed, GENERATIONS, POPULATION, self.directors, FINAL_EPISODES, self.threads
+        )
+        own, steps = self._under_own_critics(agent, seed)
+        worst = min(float(found.returns[0]), own)
+        self.steps += found.steps + steps
+        first = found.directors.of(np.arange(FRESH)).unit
+        pool = Directors(*(x[:POOL].astype(np.float32) for x in first.joined(self.kept.pool)))
+        self.known = min(self.known + FRESH, POOL)
+        if not self.hunts or worst > self.best:
+            self.best, self.kept = worst, Kept(pool, *copied((policy, critics)))
+        else:
+            self.kept = self.kept._replace(pool=pool)
+        self.hunts += 1
+        return {"hunt_worst": worst, "hunt_best": self.best, "hunt_steps": float(self.steps)}
+
+    def _under_own_critics(self, agent: Agent, seed: int) -> tuple[float, int]:
+        """Least mean return under the attacks of the agent's own critics, and their steps."""
+        returns, steps = [np.inf], 0
+        for critic in (own_q(agent), own_critic(agent, "worst")):
+            if critic is not None:
+                perturb: Any = Perturbation(RobustSarsa(critic), self.threat.ball_for(agent), seed)
+                done = run_episodes(agent, OWN_EPISODES, seed, threads=self.threads, perturb=perturb)
+                returns.append(float(done.returns.mean()))
+                steps += int(done.lengths.sum())
+        return min(returns), steps
+
+    def data(self) -> dict[str, Any]:
+        return {"known": self.known, "hunts": self.hunts, "steps": self.steps, "best": self.best}
+
+    def restore(self, kept: Kept, data: dict[str, Any]) -> None:
+        self.kept, self.known, self.hunts = kept, data["known"], data["hunts"]
+        self.steps, self.best = data["steps"], data["best"]
+
+
+def copied(tree: Any) -> Any:
+    """With arrays of its own: those of a learner are given away at its next update."""
+    return jax.tree.map(lambda x: jnp.array(x, copy=True) if eqx.is_array(x) else x, tree)

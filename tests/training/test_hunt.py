@@ -1,0 +1,51 @@
+"""Hunts in training: the known worst director is found and remembered, and the policy that keeps most is saved."""
+
+from pathlib import Path
+
+import equinox as eqx
+import numpy as np
+import pytest
+
+from tests.attacks.test_director import EPS, MATRIX, linear_policy
+from wocar.agent import Agent
+from wocar.envs import env_spec
+from wocar.mechanisms.behaviour import DIRECTOR, Behaviour
+from wocar.mechanisms.directors import no_directors
+from wocar.networks import GaussianPolicy, ScaledNormaliser
+from wocar.threat import Threat
+from wocar.training.hunt import FRESH, POOL, Hunter
+from wocar.training.run_config import RunConfig
+
+WORST = np.sign(MATRIX.T @ np.array([-1.0, 1.0]))
+"""Corner of the ball in which the reward, the first action minus the second, is least."""
+
+
+def rail_agent(policy: GaussianPolicy) -> Agent:
+    return Agent(env_spec("Rail-v0"), ScaledNormaliser(np.zeros(3), np.ones(3), 10.0), policy)
+
+
+@pytest.fixture
+def hunter(tmp_path: Path) -> Hunter:
+    return Hunter(RunConfig("none", out=tmp_path), Threat(EPS), env_spec("Rail-v0"), linear_policy(), None)
+
+
+def test_the_worst_director_is_found_and_what_keeps_most_is_kept(hunter: Hunter) -> None:
+    frail, firm = linear_policy(), eqx.tree_at(lambda p: p.network.layers[0].weight, linear_policy(), MATRIX / 10)
+    first = hunter.hunt(rail_agent(frail), frail, "frail")
+    np.testing.assert_array_equal(np.sign(MATRIX.T @ hunter.directors.bias[0]), WORST)
+    second = hunter.hunt(rail_agent(firm), firm, "firm")
+    assert second["hunt_worst"] > first["hunt_worst"] and hunter.kept.critics == "firm"
+    third = hunter.hunt(rail_agent(frail), frail, "frail")
+    assert third["hunt_worst"] < second["hunt_best"] == third["hunt_best"] and hunter.kept.critics == "firm"
+    assert third["hunt_steps"] > second["hunt_steps"] > first["hunt_steps"] > 0
+    assert len(hunter.directors.bias) == hunter.known == 3 * FRESH < POOL
+
+
+def test_episodes_take_what_was_hunted_by_its_share(hunter: Hunter) -> None:
+    known, rng = no_directors(2, 3, 1)._replace(bias=np.array([[0.6, -0.8]], np.float32)), np.random.default_rng(0)
+    drawn = Behaviour(0.0, 0.0, 1.0, 0.0, hunted=0.5).begin(3000, 3, 2, rng, known)
+    assert np.all(drawn.kind == DIRECTOR)
+    same = np.all(np.abs(drawn.bias - known.bias) < 1e-6, axis=1)
+    assert same.mean() == pytest.approx(0.5 / 3, abs=0.03)  # a third of them unchanged
+    without = Behaviour(0.0, 0.0, 1.0, 0.0, hunted=0.5).begin(100, 3, 2, rng, hunter.directors)
+    assert set(np.unique(without.bias[np.all(without.weight == 0, axis=(1, 2))])) <= {-1.0, 0.0, 1.0}
