@@ -119,6 +119,9 @@ def _origin(entry: dict[str, Any]) -> str:
     return ", ".join(part for part in (entry["about"], f"{size} steps") if part)
 
 
+UNFINISHED = "What it has reached so far is in `results/harden`: the audit of the hardened agent is not finished."
+
+
 def hardened() -> str:
     """Every result of `wocar harden` in results/harden: natural and worst return before and after."""
     lines = ["| agent | eps | no attack: before | after | worst: before | after |", "|---|---:|---:|---:|---:|---:|"]
@@ -132,14 +135,14 @@ def hardened() -> str:
         name = f"{sides[0]['env']}, `results/harden/{file.name}`"
         cells = (name, f"{sides[0]['threat']['eps']:g}", f"{natural[0]:.0f}", f"{natural[1]:.0f}", *worst)
         lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+    return "\n".join(lines) if len(lines) > 2 else UNFINISHED
 
 
 def harden() -> str:
     """What `wocar harden` printed for results/harden/hopper.json; before it is there, what its README says."""
     file = ROOT / "results" / "harden" / "hopper.json"
     if not file.is_file():
-        return "What it has reached so far is in `results/harden`: the audit of the hardened agent is not finished."
+        return UNFINISHED
     found = json.loads(file.read_text())
     before, after = (found[side]["attacks"] for side in ("before", "after"))
     lines = [f"{'attack':18} {'before':>9} {'after':>9}"]
