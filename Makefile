@@ -97,6 +97,6 @@ clean:  ## remove caches and builds, keep .venv and results
 	$(HASHED)oracle.txt
 	touch $@
 
-.venv/.docs: .venv/.setup
+.venv/.docs: .venv/.setup requirements/docs.txt
 	$(HASHED)docs.txt
 	touch $@

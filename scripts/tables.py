@@ -76,14 +76,27 @@ def median_agents() -> list[list[dict[str, Any]]]:
     return sorted(found, key=lambda agents: (agents[0]["env"], -agents[0]["worst"]["mean"]))
 
 
-def headline() -> str:
+def short_headline() -> str:
+    """Of each method on a task one setting: that of the most seeds, then of the most steps, then of the best worst."""
+    best: dict[tuple, list[dict[str, Any]]] = {}
+
+    def rank(agents: list[dict[str, Any]]) -> tuple:
+        return len(agents), agents[0]["steps"] or 0, agents[0]["worst"]["mean"]
+
+    for agents in median_agents():
+        key = (agents[0]["env"], agents[0]["origin"], agents[0]["method"])
+        best[key] = max(best.get(key, agents), agents, key=rank)
+    return headline(sorted(best.values(), key=lambda agents: (agents[0]["env"], -agents[0]["worst"]["mean"])))
+
+
+def headline(shown: list[list[dict[str, Any]]] | None = None) -> str:
     """The median agent of each method on the leaderboard: natural and worst return.
 
     An agent that its authors attacked harder than we did is left out.
     """
     lines = ["| task, eps | agent | seeds | no attack | worst | kept | worst attack | authors report |"]
     lines.append("|---|---|---:|---:|---:|---:|---|---:|")
-    for median, *others in median_agents():
+    for median, *others in shown or median_agents():
         natural, worst, told = median["natural"]["mean"], median["worst"]["mean"], median["reported"]
         if told and told["worst"] is not None and told["worst"] < worst:
             continue
@@ -106,20 +119,41 @@ def _origin(entry: dict[str, Any]) -> str:
     return ", ".join(part for part in (entry["about"], f"{size} steps") if part)
 
 
+UNFINISHED = "What it has reached so far is in `results/harden`: the audit of the hardened agent is not finished."
+
+
 def hardened() -> str:
     """Every result of `wocar harden` in results/harden: natural and worst return before and after."""
     lines = ["| agent | eps | no attack: before | after | worst: before | after |", "|---|---:|---:|---:|---:|---:|"]
-    for file in sorted((ROOT / "results").glob("*/harden*.json")) + sorted((ROOT / "results").glob("harden/*.json")):
+    for file in sorted((ROOT / "results" / "harden").glob("*.json")):
         found = json.loads(file.read_text())
-        if not found.keys() >= {"before", "after"}:
+        if not set(found) >= {"before", "after"}:
             continue
         sides = [found["before"], found["after"]]
         natural = [side["attacks"]["none"]["mean"] for side in sides]
         worst = [f"{side['attacks'][side['worst']]['mean']:.0f} ({side['worst']})" for side in sides]
-        name = f"{sides[0]['env']}, {file.parent.name}/{file.stem}"
+        name = f"{sides[0]['env']}, `results/harden/{file.name}`"
         cells = (name, f"{sides[0]['threat']['eps']:g}", f"{natural[0]:.0f}", f"{natural[1]:.0f}", *worst)
         lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+    return "\n".join(lines) if len(lines) > 2 else UNFINISHED
+
+
+def harden() -> str:
+    """What `wocar harden` printed for results/harden/hopper.json; before it is there, what its README says."""
+    file = ROOT / "results" / "harden" / "hopper.json"
+    if not file.is_file():
+        return UNFINISHED
+    found = json.loads(file.read_text())
+    before, after = (found[side]["attacks"] for side in ("before", "after"))
+    lines = [f"{'attack':18} {'before':>9} {'after':>9}"]
+    for name in dict.fromkeys([*before, *after]):
+        cells = (f"{rows[name]['mean']:9.1f}" if name in rows else f"{'-':>9}" for rows in (before, after))
+        lines.append(f"{name:18} {' '.join(cells)}")
+    lines.append(f"{'worst':18} {found['worst']['before']:9.1f} {found['worst']['after']:9.1f}")
+    lost = found["natural"]["before"] - found["natural"]["after"]
+    cost = f"cost in return without attack: {lost:.1f} ({100 * lost / abs(found['natural']['before']):.1f} %)"
+    lines.append(f"wocar: {cost}; {found['steps']:,} steps, {found['minutes']['training']} minutes")
+    return "\n".join(["```text", *lines, "```"])
 
 
 TABLES: dict[str, Callable[[], str]] = {
@@ -127,7 +161,9 @@ TABLES: dict[str, Callable[[], str]] = {
     "robust": robust,
     "ppo-time": ppo_time,
     "headline": headline,
+    "headline-short": short_headline,
     "hardened": hardened,
+    "harden": harden,
 }
 SHOWN = re.compile(r"(<!-- shown (\S+) -->\n).*?(<!-- /shown -->)", re.S)
 

@@ -16,14 +16,14 @@ import wocar
 from wocar.agent import Agent
 from wocar.cli import COMMANDS, main
 from wocar.envs import env_spec
-from wocar.networks import CategoricalPolicy, RunningNormaliser
+from wocar.networks import CategoricalPolicy, GaussianPolicy, RunningNormaliser
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 FENCE = re.compile(r"^```(\S*)\n(.*?)^```$", re.M | re.S)
 TINY = {r"\bsteps=\d[\d_]*": "steps=2048", r"\bepisodes=\d+": "episodes=2"}
-ZIP = "ppo-CartPole-v1.zip"
+ZIPS = {"ppo-CartPole-v1.zip": CategoricalPolicy, "sb3-ppo-Hopper-v5.zip": GaussianPolicy}
 
 
 def name(path: Path) -> str:
@@ -42,12 +42,13 @@ def tiny(code: str) -> str:
 
 @pytest.fixture(scope="module")
 def agents(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the Stable-Baselines3 zip that the pages talk of, with random weights."""
+    """A folder with the Stable-Baselines3 zips that the pages talk of, with random weights."""
     folder = tmp_path_factory.mktemp("agents")
-    spec = env_spec("CartPole-v1")
-    policy = CategoricalPolicy.create(spec.obs_shape[0], spec.actions.size, jax.random.key(0), (8,))
-    agent = Agent(spec, RunningNormaliser.create(spec.obs_shape), policy, {}, {"method": "ppo"})
-    wocar.export(agent, "sb3", folder / ZIP)
+    for file, kind in ZIPS.items():
+        spec = env_spec("-".join(Path(file).stem.split("-")[-2:]))
+        policy = kind.create(spec.obs_shape[0], spec.actions.size, jax.random.key(0), (8,))
+        agent = Agent(spec, RunningNormaliser.create(spec.obs_shape), policy, {}, {"method": "ppo"})
+        wocar.export(agent, "sb3", folder / file)
     return folder
 
 
