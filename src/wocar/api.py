@@ -157,8 +157,10 @@ def audit(
     foreign = path is None or (path.exists() and is_foreign(path))
     victim = load(agent, env if foreign else None, normaliser)  # others move in the plan
     trained = training_return(path) if path else None
-    start = threat or (read_threat(sensors, victim.spec) if sensors else default_threat(victim, _attacked(attacks)))
+    start, source = _threat_of_audit(threat, sensors, victim, attacks)
     threats = asked_threats(start, eps, norm=norm, units=units, radii=radii)
+    if watch:
+        watch.threat(source if eps is None else "as asked for")
     numbers: dict[str, Any] = {"episodes": episodes, "seed": seed, "env": env, "max_steps": max_steps}
     if attacks is None and not (attackers and suite is None):
         plan = suite_plan(
@@ -225,13 +227,31 @@ def estimate(
 
 def default_threat(agent: Agent, on: Attacked = "observation") -> Threat:
     """The threat the agent was trained against, else the usual one of its task in the units it sees."""
+    return explained_threat(agent, on)[0]
+
+
+def explained_threat(agent: Agent, on: Attacked = "observation") -> tuple[Threat, str]:
+    """`default_threat` and where its radius comes from, in words."""
     trained = meta_threat(agent.meta)
     if trained is not None and trained.eps > 0 and trained.on == on:
-        return trained
+        return trained, "as in the agent's training"
     if isinstance(agent.normaliser, PixelNormaliser):
-        return Threat(1 / 255, on=on)
+        return Threat(1 / 255, on=on), "usual for images"
     raw = usual_radius(agent.spec.id, normalised=False) if math.isinf(agent.normaliser.clip) else None
-    return Threat(raw or usual_radius(agent.spec.id) or 0.1, on=on)
+    usual = raw or usual_radius(agent.spec.id)
+    source = "usual for this task" if usual else "a guess, none is usual for this task; --eps sets it"
+    return Threat(usual or 0.1, on=on), source
+
+
+def _threat_of_audit(
+    threat: Threat | None, sensors: Path | str | None, victim: Agent, attacks: Sequence[str] | None
+) -> tuple[Threat, str]:
+    """The threat before single settings change it, and where it comes from."""
+    if threat:
+        return threat, "as asked for"
+    if sensors:
+        return read_threat(sensors, victim.spec), f"from {sensors}"
+    return explained_threat(victim, _attacked(attacks))
 
 
 def _attacked(attacks: Sequence[str] | None) -> Attacked:

@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Annotated
 
 import tyro
+from rich.text import Text
 
 from wocar.api import audit
 from wocar.bounds.ball import Norm
-from wocar.cli.audit_display import AuditDisplay, table
+from wocar.cli.audit_display import AuditDisplay
+from wocar.cli.audit_table import radius_text, table, verdicts
 from wocar.cli.fault_display import show_faults
 from wocar.cli.options import check_folder, parse, radii, say, show, words
 from wocar.evaluation.audit_result import AuditResult, markdown, points_of, rows_of
@@ -102,7 +104,7 @@ def main(argv: list[str]) -> int:
         write_json(options.json, result)
     if options.markdown:
         write_atomic(options.markdown, markdown(result).encode())
-    _show(result)
+    _show(result, display.source)
     return _verdict(result, options.fail_below)
 
 
@@ -113,19 +115,21 @@ def _default_folder(options: AuditOptions) -> Path | None:
     return options.json.with_name(options.json.name.removesuffix(".json") + ".parts") if options.json else None
 
 
-def _show(result: AuditResult) -> None:
+def _show(result: AuditResult, source: str) -> None:
     points = points_of(result)
     rows = [item for point in points for item in rows_of(point)]
     worst = {(point["worst"], point["attacks"][point["worst"]]["eps"]) for point in points}
     suite = result["suite"]
     name = f", {suite['name']}{' (modified)' if suite['changes'] else ''}" if suite else ""
     method = result["meta"].get("method", "agent")
-    show(table(f"{method} on {result['env']}{name}", rows, worst))
+    show(table(f"{method} on {result['env']}{name}", rows, worst, radius_text(result, source)))
     show_faults(result)
     for attack, reason in result["skipped"].items():
         say(f"skipped {attack}: {reason}")
     for flag in result["flags"]:
         say(f"flag {flag['flag']}: {flag['text']}")
+    for line in verdicts(result):
+        show(Text(line, style="bold"))
 
 
 def _verdict(result: AuditResult, fail_below: float | None) -> int:

@@ -6,21 +6,17 @@ from types import TracebackType
 
 from rich.console import Console, Group
 from rich.live import Live
-from rich.markup import escape as markup_escape
-from rich.table import Table
 from rich.text import Text
 
+from wocar.cli.audit_table import table
 from wocar.cli.options import say
 from wocar.evaluation.audit import AuditObserver
-from wocar.evaluation.audit_result import AuditRow, flips_of
-from wocar.text import plain_text
-
-HEADINGS = ("attack", "mean", "std", "95 % interval", "eps", "episodes", "flips")
+from wocar.evaluation.audit_result import AuditRow
 
 
 class AuditDisplay(AuditObserver):
     def __init__(self, title: str) -> None:
-        self.title = title
+        self.title, self.source = title, ""
         self.rows: list[tuple[str, AuditRow]] = []
         self.total, self.done, self.words = 0, 0, "starting"
         self._run, self._busy, self._since = 0, 0.0, time.monotonic()
@@ -37,6 +33,9 @@ class AuditDisplay(AuditObserver):
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._live:
             self._live.stop()
+
+    def threat(self, source: str) -> None:
+        self.source = source
 
     def start(self, episodes: int) -> None:
         self.total = episodes
@@ -82,23 +81,3 @@ class AuditDisplay(AuditObserver):
 
     def _shown(self) -> Group:
         return Group(table(self.title, self.rows), Text(f"{self.words}  {self.progress}", style="dim"))
-
-
-def table(title: str, rows: list[tuple[str, AuditRow]], worst: set[tuple[str, float]] | None = None) -> Table:
-    """Rows of an audit; the worst of each radius stands out."""
-    shown = Table(title=markup_escape(plain_text(title)))
-    for heading in HEADINGS:
-        shown.add_column(heading, justify="left" if heading == "attack" else "right")
-    for name, row in rows:
-        low, high = row["interval"]
-        cells = (f"{row['mean']:.1f}", f"{row['std']:.1f}", f"{low:.1f} .. {high:.1f}", f"{row['eps']:g}")
-        is_worst = (name, row["eps"]) in (worst or set())
-        label = f"{name} (worst)" if is_worst else name
-        shown.add_row(
-            markup_escape(plain_text(label)),
-            *cells,
-            str(row["episodes"]),
-            flips_of(row),
-            style="bold" if is_worst else None,
-        )
-    return shown

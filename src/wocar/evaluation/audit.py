@@ -33,6 +33,9 @@ ROWS = 2
 class AuditObserver:
     """What an audit reports while it runs. This one ignores it."""
 
+    def threat(self, source: str) -> None:
+        """Where the radius comes from, in words."""
+
     def start(self, episodes: int) -> None:
         """So many episodes will be run in all."""
 
