@@ -12,7 +12,7 @@ from wocar.attacks.guided import Examples
 from wocar.attacks.learned import learned_attack
 from wocar.bounds import BoundMethod
 from wocar.bounds.ball import Norm
-from wocar.envs import allow_import, env_spec
+from wocar.envs import allow_import, env_spec, full_id
 from wocar.evaluation.attack_context import Trained
 from wocar.evaluation.attack_registry import kind_of
 from wocar.evaluation.audit import AuditObserver
@@ -84,7 +84,7 @@ def training_config(
     resume: bool = False,
 ) -> RunConfig:
     """The preset of a task or of a victim, in a folder; to resume, the configuration that the folder holds."""
-    entry = find_method(method)
+    entry, env = find_method(method), full_id(env)
     allow_import(env)
     task = Path(victim or "").name if entry.attack else env.replace("/", "-")
     folder = Path(out or f"runs/{method}-{task}-seed{seed}")
@@ -157,10 +157,10 @@ def audit(
     foreign = path is None or (path.exists() and is_foreign(path))
     victim = load(agent, env if foreign else None, normaliser)  # others move in the plan
     trained = training_return(path) if path else None
-    start, source = _threat_of_audit(threat, sensors, victim, attacks)
+    start, origin = _threat_of_audit(threat, sensors, victim, attacks)
     threats = asked_threats(start, eps, norm=norm, units=units, radii=radii)
     if watch:
-        watch.threat(source if eps is None else "as asked for")
+        watch.threat(origin if eps is None else "as asked for")
     numbers: dict[str, Any] = {"episodes": episodes, "seed": seed, "env": env, "max_steps": max_steps}
     if attacks is None and not (attackers and suite is None):
         plan = suite_plan(

@@ -13,6 +13,7 @@ from wocar.bounds.ball import Norm
 from wocar.cli.audit_display import AuditDisplay
 from wocar.cli.audit_table import radius_text, table, verdicts
 from wocar.cli.fault_display import show_faults
+from wocar.cli.option_types import Maybe
 from wocar.cli.options import check_folder, parse, radii, say, show, words
 from wocar.evaluation.audit_result import AuditResult, markdown, points_of, rows_of
 from wocar.files import write_atomic, write_json
@@ -26,45 +27,45 @@ from wocar.types import UserError
 class AuditOptions:
     agent: Annotated[Path, tyro.conf.Positional]
     """A run folder, an agent folder, or a file from elsewhere (Stable-Baselines3 zip, published .model)."""
-    suite: str | None = None
+    suite: Maybe[str] = None
     """A frozen set of attacks: fast-v2 (default), mujoco-v2, atari-v2, paper-v1; fast-v1, mujoco-v1, atari-v1."""
-    attacks: str | None = None
+    attacks: Maybe[str] = None
     """Attacks by name, separated by commas, instead of a suite."""
-    attackers: str | None = None
+    attackers: Maybe[str] = None
     """Folders of trained attackers to add, separated by commas."""
-    eps: str | None = None
+    eps: Maybe[str] = None
     """Radius of the ball around the observation, or several with commas, which give a curve; by default that of the
     agent's training or of the paper."""
-    norm: Norm | None = None
+    norm: Maybe[Norm] = None
     """By default that of the agent's training, else linf."""
-    units: Units | None = None
+    units: Maybe[Units] = None
     """What eps is measured in: observations after the normaliser, or raw ones; by default as in training."""
-    radii: tuple[float, ...] | None = None
+    radii: Maybe[tuple[float, ...]] = None
     """For each dimension of the observation a factor of eps; 0 where the attacker cannot move it."""
-    sensors: Path | None = None
+    sensors: Maybe[Path] = None
     """File of radii in the units of each sensor, as `wocar sensors` writes it."""
-    episodes: int | None = None
+    episodes: Maybe[int] = None
     """Episodes reported for each attack; by default 50."""
     seed: int = 1234
     """Seed of the evaluation's environments, which are never those of training."""
-    env: str | None = None
+    env: Maybe[str] = None
     """Another environment than the agent's own."""
-    normaliser: Path | None = None
+    normaliser: Maybe[Path] = None
     """For a Stable-Baselines3 zip: the pickle of its VecNormalize."""
     max_steps: int = 10_000
     """Where the environment has no time limit, cut episodes here."""
-    budget_steps: int | None = None
+    budget_steps: Maybe[int] = None
     """Steps to train each learned attacker, instead of the suite's number."""
-    json: Path | None = None
+    json: Maybe[Path] = None
     """Write the result here."""
-    markdown: Path | None = None
+    markdown: Maybe[Path] = None
     """Write the tables here."""
-    out: Path | None = None
+    out: Maybe[Path] = None
     """Folder that keeps finished parts and trained attackers, so that a killed audit continues; by default in the run
     folder, or beside the JSON."""
     fresh: bool = False
     """Run everything anew; do not use parts that the folder holds from before."""
-    fail_below: float | None = None
+    fail_below: Maybe[float] = None
     """Exit code 1 if the worst mean return is below this."""
 
 

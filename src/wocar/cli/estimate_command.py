@@ -10,6 +10,7 @@ from rich.table import Table
 from wocar.api import estimate
 from wocar.bounds import BoundMethod
 from wocar.bounds.ball import Norm
+from wocar.cli.option_types import Maybe
 from wocar.cli.options import check_folder, parse, radii, say, show
 from wocar.files import write_json
 from wocar.threat import Units
@@ -19,13 +20,13 @@ from wocar.threat import Units
 class EstimateOptions:
     agent: Annotated[Path, tyro.conf.Positional]
     """A run folder, an agent folder, or a file from elsewhere (Stable-Baselines3 zip, published .model)."""
-    eps: str | None = None
+    eps: Maybe[str] = None
     """Radius of the ball, or several with commas; by default that of the agent's training or of the paper."""
-    norm: Norm | None = None
+    norm: Maybe[Norm] = None
     """By default that of the agent's training, else linf."""
-    units: Units | None = None
+    units: Maybe[Units] = None
     """What eps is measured in: observations after the normaliser, or raw ones; by default as in training."""
-    radii: tuple[float, ...] | None = None
+    radii: Maybe[tuple[float, ...]] = None
     """For each dimension of the observation a factor of eps; 0 where the attacker cannot move it."""
     steps: int = 10_000
     """Steps of the policy's own rollouts."""
@@ -34,13 +35,16 @@ class EstimateOptions:
     explorations: int = 16
     """Explorations of the critic in the environment, from which it learns where its worst actions lead."""
     bounds: BoundMethod = "crown"
+    """Bounds that find the actions an attacker can cause."""
     episodes: int = 50
+    """Episodes whose starts are valued, and of the measured natural return."""
     seed: int = 1234
-    env: str | None = None
+    """Seed of rollouts, explorations and episodes."""
+    env: Maybe[str] = None
     """The environment's id, where the file does not hold it."""
-    normaliser: Path | None = None
+    normaliser: Maybe[Path] = None
     """For a Stable-Baselines3 zip: the pickle of its VecNormalize."""
-    json: Path | None = None
+    json: Maybe[Path] = None
     """Also write the result here."""
 
 
