@@ -59,6 +59,6 @@ def main(argv: list[str] | None = None) -> None:
 
         drop_output()
         sys.exit(141)
-    except KeyboardInterrupt:
-        print("wocar: stopped", file=sys.stderr)
+    except KeyboardInterrupt as stop:
+        print(f"wocar: {stop or 'stopped'}", file=sys.stderr)
         sys.exit(130)

@@ -1,6 +1,7 @@
 """wocar audit AGENT [--suite NAME | --attacks a,b] [--eps X,Y] [--json FILE] [--fail-below X]"""
 
 import math
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -80,8 +81,23 @@ def main(argv: list[str]) -> int:
     if options.agent.exists() and is_foreign(options.agent):
         for line in findings(load(options.agent, options.env, options.normaliser)):
             say(line)
-    with AuditDisplay(options.agent.name) as display:
-        result = audit(
+    folder, display = options.out or _default_folder(options), AuditDisplay(options.agent.name)
+    try:
+        result = _audited(options, folder, display)
+    except KeyboardInterrupt:
+        again = shlex.join(["wocar", "audit", *(word for word in argv if word != "--fresh")])
+        raise KeyboardInterrupt(display.stopped(folder, again)) from None
+    if options.json:
+        write_json(options.json, result)
+    if options.markdown:
+        write_atomic(options.markdown, markdown(result).encode())
+    _show(result, display.source)
+    return _verdict(result, options.fail_below)
+
+
+def _audited(options: AuditOptions, folder: Path | None, display: AuditDisplay) -> AuditResult:
+    with display:
+        return audit(
             options.agent,
             options.suite,
             words(options.attacks),
@@ -97,16 +113,10 @@ def main(argv: list[str]) -> int:
             normaliser=options.normaliser,
             max_steps=options.max_steps,
             budget_steps=options.budget_steps,
-            out=options.out or _default_folder(options),
+            out=folder,
             fresh=options.fresh,
             watch=display,
         )
-    if options.json:
-        write_json(options.json, result)
-    if options.markdown:
-        write_atomic(options.markdown, markdown(result).encode())
-    _show(result, display.source)
-    return _verdict(result, options.fail_below)
 
 
 def _default_folder(options: AuditOptions) -> Path | None:

@@ -91,5 +91,12 @@ def drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def clock(seconds: float) -> str:
+    """12 s, 3 min, 2.5 h."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
 def say(line: str) -> None:
     print(f"wocar: {plain_text(line)}", file=sys.stderr)
