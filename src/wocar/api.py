@@ -19,7 +19,7 @@ from wocar.evaluation.audit import AuditObserver
 from wocar.evaluation.audit import audit as run_audit
 from wocar.evaluation.audit_file import AuditFolder
 from wocar.evaluation.audit_result import AuditResult
-from wocar.evaluation.estimate import EstimateResult
+from wocar.evaluation.estimate import EstimateResult, OnProgress
 from wocar.evaluation.estimate import estimate as run_estimate
 from wocar.evaluation.frozen_suites import BUDGET_STEPS
 from wocar.evaluation.sensors import read_threat
@@ -212,14 +212,20 @@ def estimate(
     env: str | None = None,
     normaliser: Path | str | None = None,
     on_radius: Callable[[float], None] | None = None,
+    on_progress: OnProgress | None = None,
+    out: Path | str | None = None,
+    quick: bool = False,
 ) -> EstimateResult:
     """Worst-attack value of a fixed policy from its own rollouts; no attacker is trained.
 
-    The threat is by default that of the agent's training; `eps`, `norm`, `units` and `radii` change it.
+    The threat is by default that of the agent's training; `eps`, `norm`, `units` and `radii` change it. With `out`,
+    finished radii are kept there and not run twice. `quick` ends explorations once the value has settled.
     """
     policy = load(agent, env, normaliser)
     threats = asked_threats(threat or default_threat(policy), eps, norm=norm, units=units, radii=radii)
-    found = run_estimate(policy, threats, steps, sweeps, explorations, seed, episodes, bounds, on_radius)
+    folder = AuditFolder(Path(out)) if out is not None else None
+    sizes = steps, sweeps, explorations, seed, episodes, bounds
+    found = run_estimate(policy, threats, *sizes, on_radius, on_progress, folder, quick)
     where: Any = {"agent": str(agent)} if isinstance(agent, Path | str) else {}
     made: Any = provenance()
     return {**where, **found, **made}
