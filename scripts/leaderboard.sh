@@ -15,6 +15,7 @@ for name in HalfCheetah-wocar-ppo-s0 HalfCheetah-wocar-ppo-s1 Hopper-wocar-ppo-s
   short=${name#*-wocar-ppo-}
   add "results/what-works/$name.json" --name "wocar-ppo-robust-$short" --about "preset robust"
 done
-for name in ppo-halfcheetah sappo-convex-halfcheetah ppo-walker atla-lstm-sappo-walker wocar-hopper-fast-v2; do
+for name in ppo-halfcheetah sappo-convex-halfcheetah ppo-walker atla-lstm-sappo-walker; do
   add "results/published/$name.json"
 done
+add results/published/wocar-hopper-fast-v2.json results/published/wocar-hopper-mujoco-v2.json
