@@ -79,7 +79,7 @@ MAY_IMPORT: dict[str, list[str]] = {
         "types",
     ],
     "interop": ["agent", "black_box", "bounded_json", "files", "networks", "types"],
-    "zoo": ["agent", "evaluation", "files", "types"],
+    "zoo": ["agent", "evaluation", "files", "text", "types"],
 }
 LOWER = list(MAY_IMPORT)
 MAY_IMPORT["methods"] = LOWER

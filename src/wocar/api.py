@@ -12,14 +12,14 @@ from wocar.attacks.guided import Examples
 from wocar.attacks.learned import learned_attack
 from wocar.bounds import BoundMethod
 from wocar.bounds.ball import Norm
-from wocar.envs import allow_import, env_spec
+from wocar.envs import allow_import, env_spec, full_id
 from wocar.evaluation.attack_context import Trained
 from wocar.evaluation.attack_registry import kind_of
 from wocar.evaluation.audit import AuditObserver
 from wocar.evaluation.audit import audit as run_audit
 from wocar.evaluation.audit_file import AuditFolder
 from wocar.evaluation.audit_result import AuditResult
-from wocar.evaluation.estimate import EstimateResult
+from wocar.evaluation.estimate import EstimateResult, OnProgress
 from wocar.evaluation.estimate import estimate as run_estimate
 from wocar.evaluation.frozen_suites import BUDGET_STEPS
 from wocar.evaluation.sensors import read_threat
@@ -84,7 +84,7 @@ def training_config(
     resume: bool = False,
 ) -> RunConfig:
     """The preset of a task or of a victim, in a folder; to resume, the configuration that the folder holds."""
-    entry = find_method(method)
+    entry, env = find_method(method), full_id(env)
     allow_import(env)
     task = Path(victim or "").name if entry.attack else env.replace("/", "-")
     folder = Path(out or f"runs/{method}-{task}-seed{seed}")
@@ -157,8 +157,10 @@ def audit(
     foreign = path is None or (path.exists() and is_foreign(path))
     victim = load(agent, env if foreign else None, normaliser)  # others move in the plan
     trained = training_return(path) if path else None
-    start = threat or (read_threat(sensors, victim.spec) if sensors else default_threat(victim, _attacked(attacks)))
+    start, origin = _threat_of_audit(threat, sensors, victim, attacks)
     threats = asked_threats(start, eps, norm=norm, units=units, radii=radii)
+    if watch:
+        watch.threat(origin if eps is None else "as asked for")
     numbers: dict[str, Any] = {"episodes": episodes, "seed": seed, "env": env, "max_steps": max_steps}
     if attacks is None and not (attackers and suite is None):
         plan = suite_plan(
@@ -210,14 +212,20 @@ def estimate(
     env: str | None = None,
     normaliser: Path | str | None = None,
     on_radius: Callable[[float], None] | None = None,
+    on_progress: OnProgress | None = None,
+    out: Path | str | None = None,
+    quick: bool = False,
 ) -> EstimateResult:
     """Worst-attack value of a fixed policy from its own rollouts; no attacker is trained.
 
-    The threat is by default that of the agent's training; `eps`, `norm`, `units` and `radii` change it.
+    The threat is by default that of the agent's training; `eps`, `norm`, `units` and `radii` change it. With `out`,
+    finished radii are kept there and not run twice. `quick` ends explorations once the value has settled.
     """
     policy = load(agent, env, normaliser)
     threats = asked_threats(threat or default_threat(policy), eps, norm=norm, units=units, radii=radii)
-    found = run_estimate(policy, threats, steps, sweeps, explorations, seed, episodes, bounds, on_radius)
+    folder = AuditFolder(Path(out)) if out is not None else None
+    sizes = steps, sweeps, explorations, seed, episodes, bounds
+    found = run_estimate(policy, threats, *sizes, on_radius, on_progress, folder, quick)
     where: Any = {"agent": str(agent)} if isinstance(agent, Path | str) else {}
     made: Any = provenance()
     return {**where, **found, **made}
@@ -225,13 +233,31 @@ def estimate(
 
 def default_threat(agent: Agent, on: Attacked = "observation") -> Threat:
     """The threat the agent was trained against, else the usual one of its task in the units it sees."""
+    return explained_threat(agent, on)[0]
+
+
+def explained_threat(agent: Agent, on: Attacked = "observation") -> tuple[Threat, str]:
+    """`default_threat` and where its radius comes from, in words."""
     trained = meta_threat(agent.meta)
     if trained is not None and trained.eps > 0 and trained.on == on:
-        return trained
+        return trained, "as in the agent's training"
     if isinstance(agent.normaliser, PixelNormaliser):
-        return Threat(1 / 255, on=on)
+        return Threat(1 / 255, on=on), "usual for images"
     raw = usual_radius(agent.spec.id, normalised=False) if math.isinf(agent.normaliser.clip) else None
-    return Threat(raw or usual_radius(agent.spec.id) or 0.1, on=on)
+    usual = raw or usual_radius(agent.spec.id)
+    source = "usual for this task" if usual else "a guess, none is usual for this task; --eps sets it"
+    return Threat(usual or 0.1, on=on), source
+
+
+def _threat_of_audit(
+    threat: Threat | None, sensors: Path | str | None, victim: Agent, attacks: Sequence[str] | None
+) -> tuple[Threat, str]:
+    """The threat before single settings change it, and where it comes from."""
+    if threat:
+        return threat, "as asked for"
+    if sensors:
+        return read_threat(sensors, victim.spec), f"from {sensors}"
+    return explained_threat(victim, _attacked(attacks))
 
 
 def _attacked(attacks: Sequence[str] | None) -> Attacked:

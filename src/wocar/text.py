@@ -3,6 +3,7 @@
 import hashlib
 import re
 import unicodedata
+from collections.abc import Iterable
 from html import escape
 
 HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
@@ -26,6 +27,15 @@ def markdown_text(text: str) -> str:
 def html_text(text: str, quote: bool = True) -> str:
     """Text in HTML; its lines stay apart."""
     return escape("\n".join(map(plain_text, text.split("\n"))), quote)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """`; did you mean X?` where a known name is close, else nothing."""
+    from difflib import get_close_matches
+
+    spelled = {word.lower(): word for word in known}
+    close = get_close_matches(name.lower(), spelled, n=1, cutoff=0.6)
+    return f"; did you mean {spelled[close[0]]}?" if close else ""
 
 
 def file_name(name: str) -> str:

@@ -34,7 +34,7 @@ class Heard(AuditObserver):
     def __init__(self, stop_after: int = 1000) -> None:
         self.run, self.kept, self.rows, self.total, self.stop_after = 0, 0, [], 0, stop_after
 
-    def start(self, episodes: int) -> None:
+    def start(self, episodes: int, rows: int) -> None:
         self.total = episodes
 
     def episodes(self, n: int, kept: bool = False) -> None:

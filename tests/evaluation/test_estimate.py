@@ -2,17 +2,22 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
+import wocar
 from wocar.agent import Agent
 from wocar.bounds import Ball, action_mask
 from wocar.cli import main
 from wocar.envs import env_spec
 from wocar.envs.tabular import TabularMDP, policy_evaluation, worst_value_iteration, worst_values
+from wocar.evaluation import estimate, worst_critic
+from wocar.evaluation.estimate import settled
 from wocar.evaluation.worst_case import calibrate, worst_case
 from wocar.evaluation.worst_critic import FIT, collect_rollout, explore, explored, fit_worst_value
 from wocar.mechanisms.worst_set import ActionSet
@@ -121,3 +126,49 @@ def test_exploring_leads_where_the_policy_never_goes() -> None:
     torque = 0.2 * found.obs[..., 2:]
     assert np.all(np.abs(found.actions - np.clip(torque, -2, 2)) <= 0.1 + 1e-5)
     assert np.abs(found.actions - np.clip(torque, -2, 2)).mean() > 0.03
+
+
+@pytest.fixture
+def short_explorations(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worst_critic, "explore", lambda a, c, t, steps, *rest: explore(a, c, t, 64, *rest))
+
+
+SMALL = ["--eps", "0.05", "--steps", "320", "--sweeps", "2", "--episodes", "4"]
+
+
+@pytest.mark.usefixtures("short_explorations")
+def test_a_stopped_estimate_goes_on_with_the_radii_that_it_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grid_agent().save(tmp_path / "agent")
+    words = ["estimate", str(tmp_path / "agent"), *SMALL, "--explorations", "2", "--json", str(tmp_path / "out.json")]
+    whole = estimate.fit_worst_value
+
+    def stops(agent: Agent, threat: Threat, *rest: Any, **more: Any) -> Any:
+        if threat.eps:
+            raise KeyboardInterrupt
+        return whole(agent, threat, *rest, **more)
+
+    monkeypatch.setattr(estimate, "fit_worst_value", stops)
+    with pytest.raises(SystemExit) as stop:
+        main(words)
+    said = capsys.readouterr().err
+    assert stop.value.code == 130 and f"1 radii are kept in {tmp_path / 'out.parts'}; go on with: wocar " in said
+    assert "eps 0: exploration 1 of 2, value so far" in said
+    monkeypatch.setattr(estimate, "fit_worst_value", lambda *a, **k: whole(*a, **k) if a[1].eps else 1 / 0)
+    with pytest.raises(SystemExit) as stop:
+        main(words)
+    assert not stop.value.code
+    assert [row["eps"] for row in json.loads((tmp_path / "out.json").read_text())["radii"]] == [0.0, 0.05]
+
+
+@pytest.mark.usefixtures("short_explorations")
+def test_a_quick_estimate_ends_where_the_value_has_settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert settled([0.0, 50.0, 100.0, 102.0, 104.0], natural=100.0)
+    assert not settled([0.0, 50.0, 100.0, 102.0, 106.0], natural=100.0)
+    assert not settled([100.0, 100.0, 100.0], natural=100.0)  # the first fit has seen no exploration
+    agent, seen = grid_agent(), []
+    how: dict[str, Any] = {"eps": 0.05, "steps": 320, "sweeps": 1, "explorations": 6, "episodes": 4}
+    monkeypatch.setattr(estimate, "SETTLED_WITHIN", 1e9)
+    found = wocar.estimate(agent, **how, quick=True, on_progress=lambda eps, done, total, value: seen.append(done))
+    assert max(seen) == 3 and len(found["radii"]) == 2

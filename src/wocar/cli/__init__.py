@@ -15,6 +15,8 @@ COMMANDS = {
     "harden": "robust fine-tuning of a trained agent, audited before and after",
     "sensors": "a file of what an attacker may do to each sensor, to be edited",
     "methods": "training methods, and where the settings of one come from",
+    "attacks": "attacks by name, and what each needs of an agent",
+    "suites": "frozen sets of attacks",
     "reproduce": "a table or figure of the paper",
     "report": "one page of what was trained and measured",
     "record": "a GIF or MP4 of an agent, with or without an attack",
@@ -29,21 +31,24 @@ def main(argv: list[str] | None = None) -> None:
         print("usage: wocar COMMAND [options]\n")
         for name, text in COMMANDS.items():
             print(f"  {name:10} {text}")
-        print("\nwocar COMMAND --help tells more. --env MODULE:ID imports a module, also one of this folder;")
-        print("--env-kwargs a=1,b=true goes to the environment.")
+        print("\nwocar COMMAND --help tells more; wocar -V tells the version. --env MODULE:ID imports a")
+        print("module, also one of this folder; --env-kwargs a=1,b=true goes to the environment.")
         sys.exit(0 if argv else 2)
-    if argv[0] == "--version":
+    if argv[0] in ("-V", "--version"):
         from wocar import __version__
 
         print(__version__)
         return
-    from wocar.cli.env_kwargs import with_env_kwargs
+    from wocar.cli.env_kwargs import with_env_kwargs, with_full_ids
+    from wocar.text import did_you_mean
     from wocar.types import UserError  # imports JAX, which takes longer than all of the above
 
     try:
         if argv[0] not in COMMANDS:
-            raise UserError(f"unknown command {argv[0]!r}; commands: {', '.join(COMMANDS)}")
-        sys.exit(importlib.import_module(f"wocar.cli.{argv[0]}_command").main(with_env_kwargs(argv[1:])))
+            close = did_you_mean(argv[0], COMMANDS)
+            raise UserError(f"unknown command {argv[0]!r}{close}; commands: {', '.join(COMMANDS)}")
+        options = with_full_ids(with_env_kwargs(argv[1:]))
+        sys.exit(importlib.import_module(f"wocar.cli.{argv[0]}_command").main(options))
     except UserError as error:
         from wocar.text import plain_text
 
@@ -54,6 +59,6 @@ def main(argv: list[str] | None = None) -> None:
 
         drop_output()
         sys.exit(141)
-    except KeyboardInterrupt:
-        print("wocar: stopped", file=sys.stderr)
+    except KeyboardInterrupt as stop:
+        print(f"wocar: {stop or 'stopped'}", file=sys.stderr)
         sys.exit(130)

@@ -2,29 +2,26 @@
 
 import sys
 import time
+from pathlib import Path
 from types import TracebackType
 
 from rich.console import Console, Group
 from rich.live import Live
-from rich.markup import escape as markup_escape
-from rich.table import Table
 from rich.text import Text
 
-from wocar.cli.options import say
+from wocar.cli.audit_table import table
+from wocar.cli.options import clock, say
 from wocar.evaluation.audit import AuditObserver
-from wocar.evaluation.audit_result import AuditRow, flips_of
-from wocar.text import plain_text
-
-HEADINGS = ("attack", "mean", "std", "95 % interval", "eps", "episodes", "flips")
+from wocar.evaluation.audit_result import AuditRow
 
 
 class AuditDisplay(AuditObserver):
     def __init__(self, title: str) -> None:
-        self.title = title
+        self.title, self.source = title, ""
         self.rows: list[tuple[str, AuditRow]] = []
-        self.total, self.done, self.words = 0, 0, "starting"
+        self.total, self.total_rows, self.done, self.words = 0, 0, 0, "starting"
         self._run, self._busy, self._since = 0, 0.0, time.monotonic()
-        self._running = False
+        self._running = True
         self._live: Live | None = None
         if sys.stderr.isatty():
             self._live = Live(console=Console(stderr=True), transient=True, get_renderable=self._shown)
@@ -38,13 +35,17 @@ class AuditDisplay(AuditObserver):
         if self._live:
             self._live.stop()
 
-    def start(self, episodes: int) -> None:
-        self.total = episodes
+    def threat(self, source: str) -> None:
+        self.source = source
+
+    def start(self, episodes: int, rows: int) -> None:
+        self.total, self.total_rows, self.done, self.rows = episodes, rows, 0, []
+        self._run, self._busy, self._since = 0, 0.0, time.monotonic()
 
     def stage(self, attack: str, eps: float, words: str) -> None:
         self.words = f"{attack} at eps {eps:g}: {words}"
-        self._busy, self._since = self._time_with_episodes(), time.monotonic()
-        self._running = words not in ("training", "preparing")
+        self._busy, self._since = self._time_without_training(), time.monotonic()
+        self._running = words != "training"
         if words == "training":
             say(self.words)
         if self._live and words == "training":
@@ -60,7 +61,7 @@ class AuditDisplay(AuditObserver):
     def row(self, attack: str, row: AuditRow) -> None:
         self.rows.append((attack, row))
         if not self._live:
-            say(f"{attack} at eps {row['eps']:g}: {row['mean']:.1f} ± {row['std']:.1f}; {self.progress}")
+            say(f"{attack} at eps {row['eps']:g}: {row['mean']:.1f} ± {row['std']:.1f} [{self.progress}]")
 
     def parts(self, run: int, reused: int, refused: int) -> None:
         if reused:
@@ -70,35 +71,25 @@ class AuditDisplay(AuditObserver):
 
     @property
     def progress(self) -> str:
-        """Episodes done, their rate, and the time that the others take at that rate; trainings come on top."""
-        text = f"{self.done:,}/{self.total:,} episodes"
-        if not self._run:
-            return text
-        rate = self._run / max(self._time_with_episodes(), 1e-9)
-        return f"{text}, {rate:.1f} episodes/s, {(self.total - self.done) / rate:.0f} s of episodes left"
+        """Episodes done, and the time that the others take at the same rate; trainings of attackers come on top.
 
-    def _time_with_episodes(self) -> float:
+        No time before a first attack is done: episodes without attack are much faster.
+        """
+        text = f"{self.done}/{self.total}"
+        if not self._run or not any(row["eps"] > 0 for _, row in self.rows):
+            return text
+        rate = self._run / max(self._time_without_training(), 1e-9)
+        return f"{text}, {clock((self.total - self.done) / rate)} left"
+
+    def stopped(self, folder: Path | None, again: str) -> str:
+        """What is kept of an audit that was stopped, and how it goes on."""
+        done = f"{len(self.rows)} of {self.total_rows} attacks"
+        if folder is None:
+            return f"stopped after {done}, nothing is kept: with --out DIR finished parts are"
+        return f"stopped: {done} are kept in {folder}; go on with: {again}"
+
+    def _time_without_training(self) -> float:
         return self._busy + (time.monotonic() - self._since if self._running else 0.0)
 
     def _shown(self) -> Group:
-        return Group(table(self.title, self.rows), Text(f"{self.words}  {self.progress}", style="dim"))
-
-
-def table(title: str, rows: list[tuple[str, AuditRow]], worst: set[tuple[str, float]] | None = None) -> Table:
-    """Rows of an audit; the worst of each radius stands out."""
-    shown = Table(title=markup_escape(plain_text(title)))
-    for heading in HEADINGS:
-        shown.add_column(heading, justify="left" if heading == "attack" else "right")
-    for name, row in rows:
-        low, high = row["interval"]
-        cells = (f"{row['mean']:.1f}", f"{row['std']:.1f}", f"{low:.1f} .. {high:.1f}", f"{row['eps']:g}")
-        is_worst = (name, row["eps"]) in (worst or set())
-        label = f"{name} (worst)" if is_worst else name
-        shown.add_row(
-            markup_escape(plain_text(label)),
-            *cells,
-            str(row["episodes"]),
-            flips_of(row),
-            style="bold" if is_worst else None,
-        )
-    return shown
+        return Group(table(self.title, self.rows), Text(f"{self.words} [{self.progress}]", style="dim"))

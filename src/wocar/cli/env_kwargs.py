@@ -1,8 +1,22 @@
-"""--env-kwargs of every command: keyword arguments that become part of the environment's id."""
+"""--env and --env-kwargs of every command: names without version, and keyword arguments as part of the id."""
 
 import re
 
 from wocar.types import UserError
+
+
+def with_full_ids(argv: list[str]) -> list[str]:
+    """The words with `--env Hopper` as `--env Hopper-v4`."""
+    return [
+        _full(word) if before == "--env" else f"--env={_full(word[6:])}" if word.startswith("--env=") else word
+        for before, word in zip(["", *argv], argv, strict=False)
+    ]
+
+
+def _full(name: str) -> str:
+    from wocar.envs.aliases import full_id  # imports Gymnasium
+
+    return full_id(name)
 
 
 def with_env_kwargs(argv: list[str]) -> list[str]:

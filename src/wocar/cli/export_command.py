@@ -6,6 +6,7 @@ from typing import Annotated
 
 import tyro
 
+from wocar.cli.option_types import Maybe
 from wocar.cli.options import parse, say
 from wocar.interop.export import ExportFormat
 from wocar.loading import export
@@ -20,9 +21,9 @@ class ExportOptions:
     inside."""
     out: Path
     """The file to write."""
-    env: str | None = None
+    env: Maybe[str] = None
     """The environment's id, where a file from elsewhere does not tell it."""
-    normaliser: Path | None = None
+    normaliser: Maybe[Path] = None
     """For a Stable-Baselines3 zip: the pickle of its VecNormalize."""
     overwrite: bool = False
     """Replace files that exist."""

@@ -8,6 +8,7 @@ import tyro
 
 from wocar.bounds.ball import Norm
 from wocar.cli.audit_display import AuditDisplay
+from wocar.cli.option_types import Maybe
 from wocar.cli.options import parse, radii, say, words
 from wocar.evaluation.audit_result import points_of, rows_of
 from wocar.files import write_json
@@ -22,40 +23,40 @@ class HardenOptions:
     """A run folder, an agent folder, or a file from elsewhere (Stable-Baselines3 zip, published .model)."""
     out: Path
     """Folder of the run: the hardened agent, its audits, checkpoints."""
-    eps: str | None = None
+    eps: Maybe[str] = None
     """Radius of the ball around the observation, such as 0.1 or 1/255; by default that of the agent's training or of
     its task."""
-    norm: Norm | None = None
+    norm: Maybe[Norm] = None
     """By default that of the agent's training, else linf."""
-    units: Units | None = None
+    units: Maybe[Units] = None
     """What eps is measured in: observations after the normaliser, or raw ones."""
-    radii: tuple[float, ...] | None = None
+    radii: Maybe[tuple[float, ...]] = None
     """For each dimension of the observation a factor of eps; 0 where the attacker cannot move it."""
-    sensors: Path | None = None
+    sensors: Maybe[Path] = None
     """File of radii in the units of each sensor, as `wocar sensors` writes it."""
-    until_worst: float | None = None
+    until_worst: Maybe[float] = None
     """End training once an audit finds the worst mean return here or above."""
     keep_natural: float = 0.9
     """Share of the return without attack that must be kept, where possible."""
-    steps: int | None = None
+    steps: Maybe[int] = None
     """Environment steps at most; by default those of the method."""
-    method: str | None = None
+    method: Maybe[str] = None
     """By default the one that fits the policy: wocar-ppo, wocar-a2c, wocar-dqn or wocar-sac."""
-    suite: str | None = None
+    suite: Maybe[str] = None
     """Attacks of the audits before and after; by default fast-v2."""
-    attacks: str | None = None
+    attacks: Maybe[str] = None
     """Attacks of the audits by name, separated by commas, instead of a suite."""
-    episodes: int | None = None
+    episodes: Maybe[int] = None
     """Episodes reported for each attack of the audits; by default 50."""
-    check_attacks: str | None = None
+    check_attacks: Maybe[str] = None
     """Attacks of the quick checks during training, by name; the best agent is chosen by them."""
     seed: int = 0
     """Seed of the training."""
-    env: str | None = None
+    env: Maybe[str] = None
     """The agent's environment, where its file does not tell."""
-    normaliser: Path | None = None
+    normaliser: Maybe[Path] = None
     """For a Stable-Baselines3 zip: the pickle of its VecNormalize."""
-    json: Path | None = None
+    json: Maybe[Path] = None
     """Write both audits and what lies between them here."""
     resume: bool = False
     """Go on with the hardening in the folder."""

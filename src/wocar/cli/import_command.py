@@ -7,6 +7,7 @@ from typing import Annotated
 import tyro
 
 from wocar.agent import FILES, Agent, load_agent
+from wocar.cli.option_types import Maybe
 from wocar.cli.options import parse, say
 from wocar.envs import allow_import, env_spec
 from wocar.files import atomic_directory
@@ -22,9 +23,9 @@ class ImportOptions:
     """A Stable-Baselines3 zip or hub folder, or a published .model file. Nothing in it is executed."""
     out: Path
     """Folder for the agent; an adversary that comes with it goes into its subfolder `adversary`."""
-    env: str | None = None
+    env: Maybe[str] = None
     """The environment's id, where the file does not tell it."""
-    normaliser: Path | None = None
+    normaliser: Maybe[Path] = None
     """VecNormalize's pickle; by default the one beside the zip."""
     replace: bool = False
     """Write over another agent that the folder holds."""

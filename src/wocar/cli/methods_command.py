@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from wocar.cli.option_types import Maybe
 from wocar.cli.options import parse
 from wocar.config_base import flat_settings
 from wocar.files import write_json
@@ -23,7 +24,7 @@ DEFAULT = "default"
 
 @dataclass(frozen=True)
 class MethodsOptions:
-    name: Annotated[str | None, tyro.conf.Positional] = None
+    name: Annotated[Maybe[str], tyro.conf.Positional] = None
     """Show the settings of this method and which layer each comes from; without a name, list all methods."""
     env: str = RunConfig.env
     """The task whose settings are shown."""
@@ -31,7 +32,7 @@ class MethodsOptions:
     """The preset whose settings are shown; by default the method's first."""
     family: VictimFamily = "ppo"
     """For attackers: how the victim was trained."""
-    json: Path | None = None
+    json: Maybe[Path] = None
     """Also write it here."""
 
 

@@ -5,13 +5,13 @@ import io
 import os
 import re
 import sys
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar
 
 import tyro
 from rich.console import Console, RenderableType
 
+from wocar.cli.option_types import number, rules
 from wocar.text import plain_text
 from wocar.types import UserError
 
@@ -27,7 +27,10 @@ def parse(kind: Any, argv: list[str], command: str, description: str, default: A
     config = (tyro.conf.OmitArgPrefixes, tyro.conf.AvoidSubcommands)
     try:
         with contextlib.nullcontext() if wants_help else contextlib.redirect_stderr(said):
-            return tyro.cli(kind, args=argv, prog=f"wocar {command}", description=description, config=config, **extra)
+            prog = f"wocar {command}"
+            return tyro.cli(
+                kind, args=argv, prog=prog, description=description, config=config, registry=rules(), **extra
+            )
     except SystemExit as stop:
         if not stop.code:
             raise
@@ -60,8 +63,8 @@ def words(text: str | None) -> list[str] | None:
 
 def radii(text: str | None) -> list[float] | None:
     try:
-        return [float(Fraction(word)) for word in words(text) or []] if text is not None else None
-    except (ValueError, ZeroDivisionError):
+        return [number(word) for word in words(text) or []] if text is not None else None
+    except ValueError:
         raise UserError(f"--eps must be a number, or several with commas, not {text!r}") from None
 
 
@@ -86,6 +89,13 @@ def show(renderable: RenderableType) -> None:
 def drop_output() -> None:
     """Send further output nowhere: also what Python writes when it ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def clock(seconds: float) -> str:
+    """12 s, 3 min, 2.5 h."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
 def say(line: str) -> None:

@@ -9,7 +9,7 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from wocar.cli.options import say
+from wocar.cli.options import clock, say
 from wocar.reproduce.plan import Plan
 from wocar.reproduce.scheduler import PlanObserver, TaskOutcome
 from wocar.reproduce.tasks import Task, TaskFolder
@@ -34,13 +34,6 @@ def listing(plan: Plan, root: Path, jobs: int) -> str:
     total = max(left / jobs, min(left, chain))
     lines += ["", f"{len(plan.tasks)} tasks, about {clock(total)} with {jobs} at a time; commands run in {root}"]
     return "\n".join(lines)
-
-
-def clock(seconds: float) -> str:
-    """12 s, 3 min, 2.5 h."""
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
 class PlanDisplay(PlanObserver):

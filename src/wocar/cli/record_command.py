@@ -12,6 +12,7 @@ from wocar.agent import Agent
 from wocar.api import default_threat
 from wocar.attacks.learned import learned_attack
 from wocar.bounds.ball import Norm
+from wocar.cli.option_types import Maybe
 from wocar.cli.options import parse, say
 from wocar.envs.render import RenderedEnv, make_rendered
 from wocar.evaluation.attack_registry import attack_by_name
@@ -33,18 +34,19 @@ class RecordOptions:
     """A name that ends in .gif, or in .mp4 where ffmpeg is installed."""
     attack: str = "none"
     """An attack by name (`wocar audit`), or the folder of a trained attacker."""
-    eps: float | None = None
+    eps: Maybe[float] = None
     """Radius of the ball; by default that of the agent's training or of the paper."""
-    norm: Norm | None = None
+    norm: Maybe[Norm] = None
     """By default that of the agent's training, else linf."""
-    units: Units | None = None
+    units: Maybe[Units] = None
     """What eps is measured in: observations after the normaliser, or raw ones; by default as in training."""
-    radii: tuple[float, ...] | None = None
+    radii: Maybe[tuple[float, ...]] = None
     """For each dimension of the observation a factor of eps; 0 where the attacker cannot move it."""
     seed: int = 1234
+    """Seed of the episode."""
     steps: int = 500
     """Of the episode, at most."""
-    env: str | None = None
+    env: Maybe[str] = None
     """The environment's id, where the file does not hold it."""
     importance: bool = False
     """In the place of the episode a picture (.png) of its most and its least important states, by w(s)."""

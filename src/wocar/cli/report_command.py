@@ -7,6 +7,7 @@ from typing import Annotated
 
 import tyro
 
+from wocar.cli.option_types import Maybe
 from wocar.cli.options import parse, say
 from wocar.files import one_line_errors, write_atomic
 from wocar.report.contents import Contents, contents, title_of
@@ -29,11 +30,11 @@ class ReportOptions:
     """The page of a leaderboard instead; its folder is the path, by default `leaderboard`."""
     out: Path = Path("report.html")
     """The page: one file that needs nothing else."""
-    title: str | None = None
+    title: Maybe[str] = None
     """By default the names of the paths."""
-    figures: Path | None = None
+    figures: Maybe[Path] = None
     """Write the figures here too, as PNG, SVG and PDF, each with its numbers as CSV; needs matplotlib."""
-    tables: Path | None = None
+    tables: Maybe[Path] = None
     """Write the tables here too, as Markdown, CSV and LaTeX."""
 
 

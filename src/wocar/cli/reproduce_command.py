@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import tyro
 
 from wocar.cli import report_command, task_process
+from wocar.cli.option_types import Maybe
 from wocar.cli.options import parse, say
 from wocar.cli.plan_display import PlanDisplay, listing
 from wocar.files import one_line_errors, read_json, write_json
@@ -32,17 +33,17 @@ class ReproduceOptions:
     """Show the plan and how long it takes; run nothing."""
     out: Path = Path("runs/reproduce")
     """Folder of all plans: tasks in common are shared, and finished ones are not run again."""
-    jobs: int | None = None
+    jobs: Maybe[int] = None
     """Tasks at a time; by default one for each core."""
-    ray: str | None = None
+    ray: Maybe[str] = None
     """Run on a Ray cluster: its address, or local."""
-    envs: str | None = None
+    envs: Maybe[str] = None
     """Only these environments, separated by commas."""
-    methods: str | None = None
+    methods: Maybe[str] = None
     """Only these methods, separated by commas."""
-    seeds: int | None = None
+    seeds: Maybe[int] = None
     """Agents of each row, in the place of the scale's number."""
-    collect: Path | None = None
+    collect: Maybe[Path] = None
     """Copy every audit to this folder as soon as it is done."""
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import tyro
 
 from wocar.api import default_threat
+from wocar.cli.option_types import Maybe
 from wocar.cli.options import parse, radii, say
 from wocar.evaluation.sensors import image_template, measure_sensors, template
 from wocar.files import write_atomic
@@ -18,15 +19,15 @@ from wocar.threat import asked_threats
 class SensorsOptions:
     agent: Annotated[Path, tyro.conf.Positional]
     """A run folder, an agent folder, or a file from elsewhere."""
-    env: str | None = None
+    env: Maybe[str] = None
     """The agent's environment, where its file does not tell."""
-    eps: str | None = None
+    eps: Maybe[str] = None
     """Radius in units of the normalised observation from which the radii of the file follow; by default the usual."""
     steps: int = 4000
     """Steps of the agent in which its sensors are measured."""
-    normaliser: Path | None = None
+    normaliser: Maybe[Path] = None
     """For a Stable-Baselines3 zip: the pickle of its VecNormalize."""
-    out: Path | None = None
+    out: Maybe[Path] = None
     """Write the file here; by default it is printed."""
 
 

@@ -1,6 +1,7 @@
 """wocar train METHOD --env ID --seed N --steps N --out DIR [--resume]; attackers have a --victim in place of --env"""
 
 import sys
+import textwrap
 import time
 from pathlib import Path
 
@@ -16,15 +17,14 @@ from wocar.training.run_folder import RunFolder
 
 def main(argv: list[str]) -> int:
     if not argv or argv[0].startswith("-"):
-        listing = "\n".join(f"  {method.name:16} {method.about}" for method in all_methods())
-        print(f"usage: wocar train METHOD [options]\n\n{listing}\n\nwocar train METHOD --help shows its options.")
+        print(_listing())
         return 0 if argv else 2
     method, options = find_method(argv[0]), argv[1:]
     config: RunConfig = parse(
         RunConfig, options, f"train {method.name}", method.about, default=_default(method, options)
     )
-    if config.resume:
-        say(_resumes(config.out))
+    if config.resume and not RunFolder(config.out).checkpoints():
+        say(_starts_anew(config.out))
     start = time.monotonic()
     agent, check = run_training(config)
     if check is not None:
@@ -39,12 +39,29 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def _resumes(out: Path) -> str:
-    """From where --resume continues."""
-    if not (out / "run.json").exists():
-        return f"there is no run in {out} to resume: training starts anew"
-    found = RunFolder(out).checkpoints()
-    return f"continuing from {found[-1]}" if found else f"{out} has no checkpoint yet: training starts anew"
+def _starts_anew(out: Path) -> str:
+    """Why there is nothing that --resume could continue."""
+    found = (out / "run.json").exists()
+    why = f"{out} has no checkpoint yet" if found else f"there is no run in {out} to resume"
+    return f"{why}: training starts anew"
+
+
+def _listing() -> str:
+    """The methods, and the presets with their methods."""
+    methods = all_methods()
+    lines = ["usage: wocar train METHOD [--env ID] [--preset NAME] [options]", ""]
+    lines += [_entry(method.name, 16, method.about) for method in methods]
+    lines += ["", "presets (*: the default of the method; else that is paper):"]
+    for preset in dict.fromkeys(preset for method in methods for preset in method.presets):
+        having = [method.name + "*" * (preset == method.presets[0]) for method in methods if preset in method.presets]
+        lines.append(_entry(preset, 16, "all methods" if len(having) == len(methods) else ", ".join(having)))
+    lines += ["", "wocar train METHOD --help shows the options of one, wocar methods METHOD its settings."]
+    return "\n".join(lines)
+
+
+def _entry(name: str, indent: int, text: str) -> str:
+    inner = " " * (indent + 3)
+    return textwrap.fill(f"  {name:{indent}} {text}", 80, subsequent_indent=inner, break_on_hyphens=False)
 
 
 def _default(method: Method, options: list[str]) -> RunConfig:

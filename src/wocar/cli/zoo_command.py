@@ -10,6 +10,7 @@ from rich.table import Table
 
 from wocar.api import verify_zoo
 from wocar.cli.audit_display import AuditDisplay
+from wocar.cli.option_types import Maybe
 from wocar.cli.options import parse
 from wocar.evaluation.audit_summary import threat_text
 from wocar.types import UserError
@@ -24,7 +25,7 @@ class ZooOptions:
     """Nothing: list the agents. `show NAME`: its model card. `verify NAME`: attack it anew and compare."""
     episodes: int = 10
     """Of a verification, for each attack."""
-    seed: int | None = None
+    seed: Maybe[int] = None
     """Of a verification's attacks and episodes; by default that of the audit, so that searches repeat."""
     json: bool = False
     """Print JSON."""

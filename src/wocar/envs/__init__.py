@@ -1,5 +1,6 @@
 """The only room that knows MuJoCo, Gymnasium, ALE and EnvPool."""
 
+from wocar.envs.aliases import full_id
 from wocar.envs.checked import ActionFault, EnvironmentFault
 from wocar.envs.make import (
     allow_import,
@@ -18,6 +19,7 @@ __all__ = [
     "declared_observations",
     "env_seeds",
     "env_spec",
+    "full_id",
     "make_env",
     "make_gymnasium_env",
     "takes_raw_actions",

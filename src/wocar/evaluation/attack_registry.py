@@ -19,6 +19,7 @@ from wocar.evaluation.attack_context import WORST_STEPS, AttackContext, Trained
 from wocar.evaluation.worst_case import starting_states, worst_case
 from wocar.networks import RecurrentCritic
 from wocar.plugins import load_plugins
+from wocar.text import did_you_mean
 from wocar.threat import Attacked, Threat
 from wocar.types import UserError
 
@@ -28,7 +29,20 @@ Needs = Literal["", "value critic", "own q", "own worst critic", "flat observati
 Make = Callable[[AttackContext, Threat, Path, dict[str, Any]], Any]
 """(context, threat, folder for what is trained, settings) to the attack, alone or as `Trained`."""
 
-ALIASES = {"natural": "none", "mad": "maxdiff", "rs": "robust-sarsa"}
+ALIASES = {
+    "natural": "none",
+    "clean": "none",
+    "mad": "maxdiff",
+    "max-diff": "maxdiff",
+    "pgd": "pgd-10",
+    "min-best": "minbest",
+    "minq": "min-q",
+    "rs": "robust-sarsa",
+    "sarsa": "robust-sarsa",
+    "sarl": "sa-rl",
+    "paad": "pa-ad",
+}
+"""Names that people type."""
 STARTS = 50
 
 _KINDS: dict[str, "AttackKind"] = {}
@@ -128,11 +142,13 @@ def attack_names() -> list[str]:
 
 def resolve(name: str) -> str:
     """The registered name behind a name or its alias; `trained:NAME` is one of the attackers given."""
-    name = ALIASES.get(name, name)
-    known = attack_names()
-    if name.partition(":")[0] not in known:
-        raise UserError(f"unknown attack {name!r}; attacks: {', '.join(known)}")
-    return name
+    known, (kind, colon, rest) = attack_names(), name.partition(":")
+    kind = kind if kind in known else kind.lower().replace("_", "-")
+    kind = ALIASES.get(kind, kind)
+    if kind not in known:
+        close = did_you_mean(kind, [*known, *ALIASES])
+        raise UserError(f"unknown attack {name!r}{close}; attacks: {', '.join(known)}")
+    return f"{kind}{colon}{rest}"
 
 
 def kind_of(name: str) -> AttackKind:

@@ -33,8 +33,11 @@ ROWS = 2
 class AuditObserver:
     """What an audit reports while it runs. This one ignores it."""
 
-    def start(self, episodes: int) -> None:
-        """So many episodes will be run in all."""
+    def threat(self, source: str) -> None:
+        """Where the radius comes from, in words."""
+
+    def start(self, episodes: int, rows: int) -> None:
+        """So many episodes will be run in all, for so many rows: attacks at a radius."""
 
     def stage(self, attack: str, eps: float, words: str) -> None:
         """An attack is being trained, selected or reported."""
@@ -96,7 +99,8 @@ class _Audit:
         plan = self.plan
         tried = sum(map(self._tries, self.grids)) * plan.select_episodes if self.selecting else 0
         reported = len(self.grids) + self.certifying + min(plan.finalists, len(self.grids))
-        self.watch.start(len(plan.threats) * (tried + reported * plan.episodes))
+        rows = len(plan.threats) * (len(self.grids) + self.certifying)
+        self.watch.start(len(plan.threats) * (tried + reported * plan.episodes), rows)
         curve = [self._radius(threat) for threat in plan.threats]
         flags = (flag for point in curve for flag in flags_of(point["attacks"], point["worst"], training_return))
         result: AuditResult = {

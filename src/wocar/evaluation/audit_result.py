@@ -1,5 +1,6 @@
 """Audit result: its fields and their types. At run time plain dictionaries, as the JSON file holds them."""
 
+from collections.abc import Mapping
 from typing import Any, NotRequired, TypedDict
 
 from wocar.bounds.ball import Norm
@@ -131,6 +132,12 @@ def rows_of(point: AuditPoint) -> list[tuple[str, AuditRow]]:
     """The attacks of a radius by name, and last the greedy worst case where there is one."""
     certified = [("gwc", point["certified"])] if "certified" in point else []
     return [*point["attacks"].items(), *certified]
+
+
+def kept_share(rows: Mapping[str, AuditRow], row: CellResult) -> float | None:
+    """A row's mean as a share of that without attack; None where that is missing or not positive."""
+    natural = rows["none"]["mean"] if "none" in rows else 0.0
+    return row["mean"] / natural if natural > 0 else None
 
 
 def flips_of(row: CellResult) -> str:

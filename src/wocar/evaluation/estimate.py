@@ -6,15 +6,20 @@ from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 
+from wocar import __version__
 from wocar.agent import Agent
 from wocar.bounds import BoundMethod
 from wocar.envs import takes_raw_actions
 from wocar.episodes import run_episodes
+from wocar.evaluation.audit_file import AuditFolder
 from wocar.evaluation.estimate_flags import EstimateFlag, estimate_flags
-from wocar.evaluation.worst_case import calibrate, starting_states, worst_case
+from wocar.evaluation.worst_case import calibrate, starting_states, worst_case_of
 from wocar.evaluation.worst_critic import FIT, GAMMA, collect_rollout, fit_worst_value, return_scale
+from wocar.mechanisms.policy_config import WocarConfig
+from wocar.mechanisms.worst_value import WorstCritic
+from wocar.runtime import fingerprint
 from wocar.threat import Threat
-from wocar.types import UserError
+from wocar.types import Transitions, UserError
 
 
 class RelaxedAttack(TypedDict):
@@ -63,6 +68,11 @@ class EstimateResult(TypedDict):
 
 NATURAL_EXPLORATIONS = 3
 """Without an attack there is only the policy's own action to learn about."""
+SETTLED_OVER, SETTLED_WITHIN = 3, 0.05
+"""A value has settled once it moved by less than this share of the natural return over so many explorations."""
+
+OnProgress = Callable[[float, int, int, float], None]
+"""(eps, explorations done, of so many, the value so far)"""
 
 
 def estimate(
@@ -75,8 +85,13 @@ def estimate(
     episodes: int = 50,
     bounds: BoundMethod = "crown",
     on_radius: Callable[[float], None] | None = None,
+    on_progress: OnProgress | None = None,
+    folder: AuditFolder | None = None,
+    quick: bool = False,
 ) -> EstimateResult:
     """Discounted values of the deterministic policy from its starting states, in units of return.
+
+    `quick` ends the explorations of a radius once the value has settled. `folder` keeps finished radii.
 
     A lower bound where the critic is exact and rewards see actions within their range only (finite tasks). With a
     network it is an estimate: it assumes that the critic generalises from the rollouts it was fitted to, the policy's
@@ -95,27 +110,22 @@ def estimate(
     config = dataclasses.replace(FIT, bounds=bounds)
     starts = starting_states(agent, seed, episodes)
     rows: list[EstimateRow] = []
+    natural = float(run_episodes(agent, episodes, seed, gamma=GAMMA).discounted.mean())
+    sizes = {"steps": steps, "sweeps": sweeps, "explorations": explorations, "episodes": episodes, "quick": quick}
     for threat in [threats[0].at(0.0), *threats]:
-        times = explorations if threat.eps else min(explorations, NATURAL_EXPLORATIONS)
-        critic = fit_worst_value(agent, threat, rollout, scale, sweeps, seed, config, explorations=times).target
-        found = worst_case(agent, critic, threat, config)(starts)
-        check = calibrate(agent, critic, threat, scale, seed, config)
-        rows.append(
-            {
-                "eps": threat.eps,
-                "value": float(found.value.mean() * scale),
-                "gap": 0.0,
-                "set_size": float(found.size.mean()),
-                "relaxed_attack": {"estimate": check.estimate, "achieved": check.achieved, "ratio": check.ratio},
-                "start": {"estimate": check.start_estimate, "achieved": check.start_achieved},
-            }
-        )
+        key = _key(agent, threat, seed, bounds, sizes)
+        row: Any = folder.read(key) if folder else None
+        if row is None:
+            times = explorations if threat.eps else min(explorations, NATURAL_EXPLORATIONS)
+            seen, how = (rollout, scale, starts), (sweeps, times, seed)
+            row = _radius(agent, threat, config, seen, how, natural if quick else None, on_progress)
+            if folder:
+                folder.write(key, row)
+        rows.append(row)
         if on_radius:
             on_radius(threat.eps)
-    natural = rows[0]["value"]
     for row in rows:
-        row["gap"] = natural - row["value"]
-    measured = run_episodes(agent, episodes, seed, gamma=GAMMA)
+        row["gap"] = rows[0]["value"] - row["value"]
     result: EstimateResult = {
         "env": agent.spec.id,
         "meta": agent.meta,
@@ -127,11 +137,61 @@ def estimate(
         "explorations": explorations,
         "bounds": bounds,
         "seed": seed,
-        "natural_measured": float(measured.discounted.mean()),
+        "natural_measured": natural,
         "radii": rows,
     }
     result["flags"] = estimate_flags(result, _raw_share(agent, np.asarray(rollout.actions)))
     return result
+
+
+def settled(values: Sequence[float], natural: float) -> bool:
+    """Whether the last explorations moved the value by little, measured by the natural return."""
+    last = values[-SETTLED_OVER:]
+    return len(values) > SETTLED_OVER and max(last) - min(last) <= SETTLED_WITHIN * abs(natural)
+
+
+def _radius(
+    agent: Agent,
+    threat: Threat,
+    config: WocarConfig,
+    seen: tuple[Transitions, float, np.ndarray],
+    how: tuple[int, int, int],
+    settles: float | None,
+    on_progress: OnProgress | None,
+) -> EstimateRow:
+    """The worst-attack value at one radius. `seen`: rollout, its scale, starts; `how`: sweeps, explorations, seed.
+
+    `settles`: the natural return, where explorations end once the value has settled.
+    """
+    (rollout, scale, starts), (sweeps, explorations, seed) = seen, how
+    minimum, values = worst_case_of(agent, threat, config), list[float]()
+
+    def enough(done: int, critic: WorstCritic) -> bool:
+        if on_progress is None and settles is None:
+            return False
+        values.append(float(minimum(critic.target, starts).value.mean() * scale))
+        if on_progress:
+            on_progress(threat.eps, done, explorations, values[-1])
+        return settles is not None and settled(values, settles)
+
+    fitted = fit_worst_value(
+        agent, threat, rollout, scale, sweeps, seed, config, explorations=explorations, enough=enough
+    )
+    found, check = minimum(fitted.target, starts), calibrate(agent, fitted.target, threat, scale, seed, config)
+    return {
+        "eps": threat.eps,
+        "value": float(found.value.mean() * scale),
+        "gap": 0.0,
+        "set_size": float(found.size.mean()),
+        "relaxed_attack": {"estimate": check.estimate, "achieved": check.achieved, "ratio": check.ratio},
+        "start": {"estimate": check.start_estimate, "achieved": check.start_achieved},
+    }
+
+
+def _key(agent: Agent, threat: Threat, seed: int, bounds: BoundMethod, sizes: dict[str, Any]) -> dict[str, Any]:
+    """All that the numbers of a radius depend on."""
+    made = {"wocar": __version__, "agent": agent.digest(), "env": agent.spec.id, "numerics": fingerprint()}
+    return {"attack": "estimate", **made, **threat.to_json(), "seed": seed, "bounds": bounds, **sizes}
 
 
 def _raw_share(agent: Agent, actions: np.ndarray) -> float:

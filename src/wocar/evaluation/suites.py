@@ -7,6 +7,7 @@ from typing import Any
 
 from wocar.evaluation.attack_registry import attack_names, kind_of, named_strength, resolve
 from wocar.evaluation.frozen_suites import BUDGET_STEPS, EPISODES, SELECT_EPISODES, SUITES, Attacks
+from wocar.text import did_you_mean
 from wocar.threat import Threat
 from wocar.types import UserError
 
@@ -61,7 +62,7 @@ class AuditPlan:
 def suite_plan(name: str, threats: tuple[Threat, ...], budget_steps: int | None = None, **numbers: Any) -> AuditPlan:
     """The plan of a suite; what departs from it is recorded. `numbers` that are None are the suite's own."""
     if name not in SUITES:
-        raise UserError(f"unknown suite {name!r}; suites: {', '.join(SUITES)}")
+        raise UserError(f"unknown suite {name!r}{did_you_mean(name, SUITES)}; suites: {', '.join(SUITES)}")
     suite = SUITES[name]
     given = {key: value for key, value in numbers.items() if value is not None}
     changes = [f"{k} {given[k]} (suite: {suite[k]})" for k in given.keys() & suite.keys() if given[k] != suite[k]]

@@ -40,13 +40,21 @@ def worst_case(
     agent: Agent, critic: Critic, threat: Threat, config: WocarConfig = FIT
 ) -> Callable[[np.ndarray], SetMinimum]:
     """The critic's minimum over the actions an attacker can cause, at normalised observations."""
-    frozen, within_reach = WorstCritic(critic, critic, ()), reachable(agent, threat, config)
+    minimum = worst_case_of(agent, threat, config)
+    return lambda z: minimum(critic, z)
+
+
+def worst_case_of(
+    agent: Agent, threat: Threat, config: WocarConfig = FIT
+) -> Callable[[Critic, np.ndarray], SetMinimum]:
+    """The same for any critic of this shape, compiled once."""
+    within_reach = reachable(agent, threat, config)
 
     @eqx.filter_jit
     def minimum(policy: Policy, frozen: WorstCritic, obs: jax.Array) -> SetMinimum:
         return minimum_over(within_reach(policy, obs), frozen, obs, config.search_steps)
 
-    return lambda z: jax.device_get(minimum(agent.policy, frozen, jnp.asarray(z)))
+    return lambda critic, z: jax.device_get(minimum(agent.policy, WorstCritic(critic, critic, ()), jnp.asarray(z)))
 
 
 def starting_states(agent: Agent, seed: int, episodes: int) -> np.ndarray:

@@ -55,17 +55,21 @@ def fit_worst_value(
     gamma: float = GAMMA,
     explorations: int = 0,
     exploration_steps: int = 16_384,
+    enough: Callable[[int, WorstCritic], bool] | None = None,
 ) -> WorstCritic:
     """The worst critic of the agent's deterministic policy under a threat, in rewards divided by `scale`.
 
     Each sweep backs up a sample of the transitions: some multiples of 1 / (1 - gamma) of them are needed. After each
-    exploration the critic is fitted again, to all that was seen.
+    exploration the critic is fitted again, to all that was seen. `enough` is shown the critic after each fit, with the
+    number of explorations so far, and may end them.
     """
     key = jax.random.key(seed)
     critic = new_worst_critic(agent, agent.spec.obs_shape[0], key)
     lessons = make_lessons(agent, rollout, threat, scale, config)
     critic = sweep(critic, lessons, key, sweeps, config, gamma)
     for k in range(explorations):
+        if enough and enough(k, critic):
+            break
         found = explore(agent, critic, threat, exploration_steps, seed + k, config)
         more = make_lessons(agent, found, threat, scale, config)
         lessons = jax.tree.map(lambda *x: jnp.concatenate(x), lessons, more)

@@ -24,6 +24,7 @@ class CarConfig(GrowingBall, kind="car"):
     car_solver: Literal["sgld", "pgd"] = "sgld"
     """Search for adversarial observations with Langevin noise, or without it from random starts."""
     car_steps: int = 10
+    """Steps of the search for adversarial observations."""
 
     ranges = COUNT.of("car_steps") | POSITIVE.of("car_temperature") | NOT_NEGATIVE.of("car_weight")
 

@@ -21,9 +21,11 @@ class RobustConfig(ObjectiveConfig, kind="state-adversarial"):
     reg: bool = True
     """Mechanism 3: keep the policy constant inside the ball."""
     kappa_reg: float = 0.1
+    """Weight of the regulariser."""
     reg_solver: Literal["sgld", "pgd", "convex"] = "sgld"
     """Langevin ascent, the same without noise, or bounds."""
     reg_steps: int = 10
+    """Steps of the regulariser's search."""
     reg_search: Literal["iteration", "minibatch"] = "iteration"
     """Search the perturbations once per iteration, or anew in every minibatch (as published; slower)."""
     reg_std: bool = False
@@ -52,6 +54,7 @@ class WocarConfig(RobustConfig, kind="wocar"):
     kappa_wst: float = 0.8
     """Mechanism 2: final weight of the worst-attack value."""
     kappa_schedule: ScheduleKind = "linear"
+    """How that weight grows to its final value."""
     worst_form: Literal["raw", "baseline", "td", "gradient"] = "raw"
     """What enters the policy gradient: the worst value, its lead over the mean action's, or its one-step target's; or
     the gradient of the expected worst value itself."""
@@ -62,9 +65,13 @@ class WocarConfig(RobustConfig, kind="wocar"):
     importance_floor: float = 0.0
     """Least weight of a state, where the mean is 1."""
     critic_lr: float = 4e-4
+    """Learning rate of the worst critic."""
     critic_epochs: int = 10
+    """Passes of the worst critic over the steps of an iteration."""
     critic_minibatches: int = 32
+    """Minibatches of such a pass."""
     critic_tau: float = 0.005
+    """Share of the worst critic that its target takes over in a step."""
     critic_twin: bool = False
     """Two worst critics, the larger value counts: less spurious pessimism."""
     critic_replay: int = 0

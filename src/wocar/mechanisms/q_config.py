@@ -15,6 +15,7 @@ class RobustQConfig(GrowingBall, kind="state-adversarial-q"):
     reg: bool = True
     """Mechanism 3: keep the greedy action inside the ball."""
     kappa_reg: float = 0.1
+    """Weight of the regulariser."""
     reg_loss: Literal["hinge", "kl"] = "hinge"
     """What is kept small: the lead of another action, or the distance of softmax(Q / temperature)."""
     reg_temperature: float = 1.0
@@ -22,6 +23,7 @@ class RobustQConfig(GrowingBall, kind="state-adversarial-q"):
     reg_solver: Literal["pgd", "convex"] = "pgd"
     """Search the ball for the largest loss, or bound it by intervals."""
     reg_steps: int = 3
+    """Steps of the regulariser's search."""
     reg_lead: float = 1.0
     """The hinge: how far the greedy action need lead, in units of Q."""
     reg_share: float = 1.0
@@ -50,11 +52,13 @@ class WocarQConfig(RobustQConfig, kind="wocar-q"):
     kappa_begin: float = 0.0
     """Share of training after which kappa_wst grows from 0."""
     kappa_schedule: ScheduleKind = "linear"
+    """How that weight grows to its final value."""
     importance: bool = True
     """Weigh mechanism 3 by state importance."""
     reg_reference: Literal["own", "values"] = "own"
     """Mechanism 3 keeps the acting network's own greedy action, or that of the values it learns from."""
     search_steps: int = 10
+    """Descent steps to the worst action."""
     worst_share: float = 1.0
     """Share of a batch's rows, evenly spaced, that are bounded and from which the worst critic learns."""
 

@@ -21,7 +21,9 @@ from wocar.types import Array, Batch, EnvSpec, Interval, Policy
 class RadialConfig(GrowingBall, kind="radial"):
     threat: Threat = Threat(0.075)  # noqa: RUF009
     eps_begin: float = 0.25
+    """Share of training after which eps begins to grow from 0."""
     eps_schedule: ScheduleKind = "exponential"
+    """How eps grows."""
     radial_weight: float = 0.5
     """Share of the loss at the least favourable policy within the bounds; the rest is PPO's own."""
 

@@ -20,6 +20,7 @@ from wocar.types import Array, EnvSpec, Policy
 @dataclass(frozen=True)
 class RadialQConfig(GrowingBall, kind="radial-q"):
     eps_schedule: ScheduleKind = "smoothed"
+    """How eps grows."""
     radial_weight: float = 0.2
     """Share of the loss that overlaps of bounds have; the rest is DQN's own."""
 

@@ -21,9 +21,11 @@ from wocar.types import Array, EnvSpec
 class RobustSACConfig(GrowingBall, kind="robust-sac"):
     threat: Threat = Threat(0.075)  # noqa: RUF009
     eps_end: float = 0.5
+    """Share of training after which eps has its full size."""
     reg: bool = True
     """Mechanism 3: keep the policy still inside the ball."""
     kappa_reg: float = 0.3
+    """Weight of the regulariser."""
     reg_steps: int = 2
     """Steps of the search for the observation where the policy differs most."""
 
@@ -36,6 +38,7 @@ class RobustSACConfig(GrowingBall, kind="robust-sac"):
 @dataclass(frozen=True)
 class ValtConfig(RobustSACConfig, kind="valt-eps"):
     reg: bool = False
+    """Mechanism 3: keep the policy still inside the ball."""
     attack_steps: int = 1
     """Steps of the search for the observation that lowers the critics' value most."""
     kappa_attack: float = 1.0

@@ -23,6 +23,7 @@ from wocar.types import Array, EnvSpec, UserError
 @dataclass(frozen=True)
 class WocarSACConfig(RobustSACConfig, kind="wocar-sac"):
     kappa_reg: float = 0.0
+    """Weight of the regulariser."""
     kappa_wst: float = 0.3
     """Mechanisms 1 and 2: final share of samples evaluated and improved under the worst critic's attack; 0: without."""
     kappa_director: float = 0.3
@@ -50,8 +51,9 @@ class WocarSACConfig(RobustSACConfig, kind="wocar-sac"):
     behave_worst: float = 0.25
     """Share of episodes in which the worst critic attacks the acting policy."""
     behave_director: float = 0.3
+    """The same of searched directors."""
     behave_natural: float = 0.15
-    """The same of directors, and of the unattacked policy's critic."""
+    """The same of the unattacked policy's critic."""
     behave_hunted: float = 0.3
     """Share of those directors that come from the last hunts."""
     behave_mean: float = 0.3

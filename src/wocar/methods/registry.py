@@ -3,6 +3,7 @@
 from wocar.methods.builtin import BUILTIN
 from wocar.methods.method import Method
 from wocar.plugins import load_plugins
+from wocar.text import did_you_mean
 from wocar.types import UserError
 
 METHODS: dict[str, Method] = {method.name: method for method in BUILTIN}
@@ -27,7 +28,7 @@ def known_method(name: str) -> Method | None:
 def find_method(name: str) -> Method:
     method = known_method(name)
     if method is None:
-        raise UserError(f"unknown method {name!r}; methods: {', '.join(METHODS)}")
+        raise UserError(f"unknown method {name!r}{did_you_mean(name, METHODS)}; methods: {', '.join(METHODS)}")
     return method
 
 

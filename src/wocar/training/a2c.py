@@ -22,13 +22,19 @@ class A2CConfig(AlgorithmConfig, kind="a2c"):
     n_steps: int = 5
     """Steps of each environment per update."""
     gamma: float = 0.99
+    """Discount of rewards for each step."""
     gae_lambda: float = 1.0
+    """Weight of later steps in an advantage (GAE)."""
     policy_lr: float = 7e-4
+    """Learning rate of the policy."""
     value_lr: float = 7e-4
+    """Learning rate of the value critic."""
     anneal_lr: bool = True
     """Both learning rates fall linearly to 0."""
     ent_coef: float = 0.0
+    """Weight of the policy's entropy in its loss."""
     max_grad_norm: float = 0.5
+    """Gradients longer than this are shortened to it."""
     normalise_advantage: bool = False
     """Standardise advantages of a batch; objectives that mix in a worst-attack value always do."""
     init_std: float = 1.0
@@ -36,8 +42,11 @@ class A2CConfig(AlgorithmConfig, kind="a2c"):
     min_std: float = 0.0
     """Floor of a Gaussian policy's standard deviation."""
     hidden: tuple[int, ...] = (64, 64)
+    """Sizes of the hidden layers."""
     normalise_obs: bool = True
+    """Divide observations by their running standard deviation, after taking off the mean."""
     normalise_reward: bool = True
+    """Divide rewards by the running standard deviation of their discounted sum."""
 
     ranges = (
         COUNT.of("n_envs n_steps")

@@ -78,9 +78,13 @@ class AdversaryConfig(ConfigBase, kind="adversary"):
     adversary_kind: Annotated[Literal["sa-rl", "pa-ad"], tyro.conf.Suppress] = "sa-rl"
     adversary_threat: AdversaryThreat = AdversaryThreat(0.075)
     adversary_policy_lr: float = 1e-3
+    """Learning rate of the adversary's policy."""
     adversary_value_lr: float = 1e-4
+    """Learning rate of the adversary's value critic."""
     adversary_ent_coef: float = 0.0
+    """Weight of the entropy in the adversary's loss."""
     adversary_clip_range: float = 0.2
+    """By how much the adversary's probability ratios may depart from 1."""
 
     ranges = POSITIVE.of("adversary_clip_range") | NOT_NEGATIVE.of(
         "adversary_policy_lr adversary_value_lr adversary_ent_coef"

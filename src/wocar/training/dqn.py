@@ -29,10 +29,13 @@ class DQNConfig(AlgorithmConfig, kind="dqn"):
     train_freq: int = 2
     """Environment steps per gradient step."""
     gamma: float = 0.99
+    """Discount of rewards for each step."""
     learning_rate: float = 5e-4
+    """Learning rate of the network."""
     anneal_lr: bool = True
     """The learning rate falls linearly to 0."""
     batch_size: int = 64
+    """Transitions in a minibatch."""
     buffer_size: int = 100_000
     """Transitions in the replay."""
     learning_starts: int = 1_000
@@ -40,7 +43,9 @@ class DQNConfig(AlgorithmConfig, kind="dqn"):
     exploration_fraction: float = 0.2
     """Share of training over which random actions become rarer."""
     exploration_initial_eps: float = 1.0
+    """Share of random actions at first."""
     exploration_final_eps: float = 0.05
+    """Share of random actions at last."""
     exploration_end_eps: float | None = None
     """Share of random actions at the end of training, linear from exploration_final_eps; none: it stays constant."""
     exploration_hold: int = 1
@@ -50,6 +55,7 @@ class DQNConfig(AlgorithmConfig, kind="dqn"):
     tau: float = 1.0
     """Step of the target towards the online network: 1 copies it; use a small one with an interval of 1."""
     max_grad_norm: float = 10.0
+    """Gradients longer than this are shortened to it."""
     loss: Literal["huber", "squared"] = "huber"
     """Of an error: linear beyond 1, for rewards cut to signs; or the paper's square, for returns of any size."""
     double: bool = True

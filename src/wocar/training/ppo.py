@@ -26,16 +26,25 @@ class PPOConfig(AlgorithmConfig, kind="ppo"):
     n_steps: int = 128
     """Steps of each environment per iteration."""
     gamma: float = 0.99
+    """Discount of rewards for each step."""
     gae_lambda: float = 0.95
+    """Weight of later steps in an advantage (GAE)."""
     clip_range: float = 0.2
+    """By how much probability ratios may depart from 1."""
     policy_lr: float = 3e-4
+    """Learning rate of the policy."""
     value_lr: float = 2.5e-4
+    """Learning rate of the value critic."""
     anneal_lr: bool = True
     """Both learning rates fall linearly to 0."""
     policy_epochs: int = 10
+    """Passes of the policy over the steps of an iteration."""
     value_epochs: int = 10
+    """Passes of the value critic over the steps of an iteration."""
     minibatches: int = 32
+    """Minibatches of a pass."""
     ent_coef: float = 0.0
+    """Weight of the policy's entropy in its loss."""
     value_clip: bool = False
     """Clip the value's change to clip_range around its old prediction."""
     init_std: float = 1.0
@@ -43,8 +52,11 @@ class PPOConfig(AlgorithmConfig, kind="ppo"):
     min_std: float = 0.0
     """Floor of a Gaussian policy's standard deviation."""
     hidden: tuple[int, ...] = (64, 64)
+    """Sizes of the hidden layers."""
     normalise_obs: bool = True
+    """Divide observations by their running standard deviation, after taking off the mean."""
     normalise_reward: bool = True
+    """Divide rewards by the running standard deviation of their discounted sum."""
 
     ranges = (
         COUNT.of("n_envs n_steps policy_epochs value_epochs")

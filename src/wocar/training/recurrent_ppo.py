@@ -17,7 +17,9 @@ from wocar.types import Batch, EnvSpec, Memory, Transitions, UserError
 @dataclass(frozen=True)
 class RecurrentPPOConfig(PPOConfig, kind="recurrent-ppo"):
     policy_lr: float = 1e-3
+    """Learning rate of the policy."""
     value_lr: float = 1e-2
+    """Learning rate of the value critic."""
     minibatches: int = 1
     """Parts of an epoch; each holds whole sequences of some environments."""
     hidden: tuple[int, ...] = (64,)

@@ -42,6 +42,7 @@ class RunConfig:
     """Settings of the task: paper, reference (what the authors' released code chose), robust (what holds against
     stronger attacks), or small (games, two cores)."""
     seed: int = 0
+    """Seed of the run: networks, environments, minibatches."""
     steps: int = 2_000_000
     """Environment steps in all."""
     out: Path = Path("runs/run")

@@ -27,9 +27,11 @@ class SACConfig(AlgorithmConfig, kind="sac"):
     train_freq: int = 1
     """Environment steps per gradient step."""
     gamma: float = 0.99
+    """Discount of rewards for each step."""
     learning_rate: float = 3e-4
     """Of actor, critics and temperature."""
     batch_size: int = 256
+    """Transitions in a minibatch."""
     buffer_size: int = 1_000_000
     """Transitions in the replay."""
     learning_starts: int = 5_000
@@ -39,9 +41,11 @@ class SACConfig(AlgorithmConfig, kind="sac"):
     target_entropy: float | None = None
     """Entropy that the temperature aims at, in units of the action range; none: minus the number of actions."""
     init_temperature: float = 1.0
+    """Weight of the entropy at first."""
     loss: Literal["squared", "huber"] = "squared"
     """Of the critics' errors; Huber's is linear beyond `huber_delta`."""
     huber_delta: float = 10.0
+    """Where Huber's loss becomes linear."""
     n_step: int = 1
     """Rewards in a target before it relies on the next value."""
     reward_cap: float | None = None
@@ -57,6 +61,7 @@ class SACConfig(AlgorithmConfig, kind="sac"):
     average: float = 0.0
     """Share that an average of the actor's weights keeps of its past; it is the agent saved. 0: the last weights."""
     hidden: tuple[int, ...] = (256, 256)
+    """Sizes of the hidden layers."""
     normalise_obs: bool = True
     """By their running mean and deviation."""
     normalise_steps: int = 100_000

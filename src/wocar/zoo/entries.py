@@ -7,6 +7,7 @@ from typing import Any
 
 from wocar.agent import Agent, load_agent
 from wocar.files import read_json
+from wocar.text import did_you_mean
 from wocar.types import UserError
 
 PREFIX = "zoo:"
@@ -50,7 +51,8 @@ def find_entry(name: Path | str, root: Path = AGENTS) -> ZooEntry:
     plain = str(name).removeprefix(PREFIX)
     known = {entry.name: entry for entry in entries(root)}
     if plain not in known:
-        raise UserError(f"no agent {plain!r} in the zoo; agents: {', '.join(known) or 'none'}")
+        close = did_you_mean(plain, known)
+        raise UserError(f"no agent {plain!r} in the zoo{close}; agents: {', '.join(known) or 'none'}")
     return known[plain]
 
 
