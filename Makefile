@@ -21,10 +21,10 @@ HASHED = $(PIP) --require-hashes --no-deps -r requirements/
 RUN = .venv/bin/python -m
 
 .DEFAULT_GOAL := help
-.PHONY: help setup oracle demo test test-fast coverage check lint bench tables docs format lock clean
+.PHONY: help setup oracle demo test test-fast coverage check lint bench tables docs docs-serve format lock clean
 
 help:  ## list the verbs
-	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## */\1|/' | awk -F'|' '{ printf "make %-9s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## */\1|/' | awk -F'|' '{ printf "make %-10s %s\n", $$1, $$2 }'
 
 setup: .venv/.setup  ## install wocar and its developer tools into .venv, from the hashed files of requirements/setup.txt
 
@@ -52,13 +52,16 @@ check: lint test  ## what a change must pass: lint, format check, types, all tes
 bench: .venv/.oracle  ## measure the speed ratios; TIER=quick takes two minutes
 	$(RUN) wocar.bench --tier $(TIER)
 
-tables: .venv/.setup  ## write the tables of README.md and docs/what-works.md, and the README's picture, anew
+tables: .venv/.setup  ## write the generated tables, outputs and picture of README.md and docs/ anew
 	.venv/bin/python scripts/tables.py
 	.venv/bin/python scripts/scatter.py
 	.venv/bin/python scripts/what_works_table.py --write
 
 docs: .venv/.docs  ## build the documentation into site/; a broken link is an error
 	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict --quiet
+
+docs-serve: .venv/.docs  ## show the documentation while it is written
+	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs serve
 
 format: .venv/.setup  ## apply ruff's fixes and format
 	$(RUN) ruff check --fix
@@ -94,6 +97,6 @@ clean:  ## remove caches and builds, keep .venv and results
 	$(HASHED)oracle.txt
 	touch $@
 
-.venv/.docs: .venv/.setup
+.venv/.docs: .venv/.setup requirements/docs.txt
 	$(HASHED)docs.txt
 	touch $@

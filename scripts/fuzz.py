@@ -11,12 +11,13 @@ import importlib.util
 import io
 import json
 import os
+import queue
 import resource
-import selectors
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +25,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS, MEMORY = 10, 1_000_000_000
+START_SECONDS = 300.0
+"""In which a worker must have begun: it imports JAX and reads every honest file first."""
 EVENTS = {"os.system", "os.exec", "os.posix_spawn", "os.fork", "os.forkpty", "subprocess.Popen", "socket.connect"}
 EVENTS |= {"pty.spawn", "os.startfile", "shutil.rmtree", "os.chmod", "os.symlink", "ctypes.dlopen", "webbrowser.open"}
 ODD: list[Any] = [None, True, -1, 0, 2**62, 10**400, 1e308, -1e308, float("nan"), float("inf"), "", "x", "../../x"]
@@ -376,37 +379,45 @@ def virtual_memory() -> int:
     return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def supervise(seed: int, files: int, seconds: float) -> dict[str, Any]:
+def supervise(seed: int, files: int, seconds: float, on_progress: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
     """Run workers one after the other until enough is read; one that dies is replaced and its file is recorded."""
     until, number = time.monotonic() + seconds, 0
     counts: dict[str, dict[str, int]] = {}
     found: list[dict[str, Any]] = []
     slowest, start = 0.0, time.monotonic()
+
+    def report() -> dict[str, Any]:
+        about = {"seed": seed, "files": sum(sum(row.values()) for row in counts.values())}
+        about |= {"minutes": round((time.monotonic() - start) / 60, 2), "slowest_seconds": slowest}
+        return {**about, "found": found[:200], "kinds": dict(sorted(counts.items()))}
+
     while number < files and time.monotonic() < until:
         with tempfile.TemporaryDirectory() as folder:
             command = [sys.executable, __file__, "--worker", str(seed), str(number), folder]
             process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
             assert process.stdout is not None
             begun: dict[str, Any] | None = None
-            with selectors.DefaultSelector() as selector:
-                selector.register(process.stdout, selectors.EVENT_READ)
-                while number < files and time.monotonic() < until:
-                    ready = selector.select(60 if begun is None else 2 * SECONDS)
-                    line = process.stdout.readline() if ready else ""
-                    if not line:
-                        break
-                    told = json.loads(line)
-                    if "number" in told:
-                        begun = told
-                        continue
-                    assert begun is not None
-                    number, slowest = begun["number"] + 1, max(slowest, told["seconds"])
-                    word = told["outcome"].split()[0]
-                    row = counts.setdefault(begun["kind"], {"taken": 0, "refused": 0})
-                    row[word] = row.get(word, 0) + 1
-                    if word not in ("taken", "refused"):
-                        found.append({**begun, "outcome": told["outcome"]})
-                    begun = None
+            patience = START_SECONDS
+            lines: queue.Queue[str] = queue.Queue()
+            threading.Thread(target=_forward, args=(process.stdout, lines), daemon=True).start()
+            while number < files and time.monotonic() < until:
+                line = _next(lines, patience)
+                if not line:
+                    break
+                told, patience = json.loads(line), 2.0 * SECONDS
+                if "number" in told:
+                    begun = told
+                    continue
+                assert begun is not None
+                number, slowest = begun["number"] + 1, max(slowest, told["seconds"])
+                word = told["outcome"].split()[0]
+                row = counts.setdefault(begun["kind"], {"taken": 0, "refused": 0})
+                row[word] = row.get(word, 0) + 1
+                if word not in ("taken", "refused"):
+                    found.append({**begun, "outcome": told["outcome"]})
+                begun = None
+                if number % 500 == 0:
+                    on_progress(report())
             if begun is None and process.poll():
                 raise SystemExit("the worker cannot start: an honest file is refused")
             process.kill()
@@ -415,9 +426,21 @@ def supervise(seed: int, files: int, seconds: float) -> dict[str, Any]:
                 found.append({**begun, "outcome": "the process died or hung"})
                 counts.setdefault(begun["kind"], {"taken": 0, "refused": 0})["died"] = 1
                 number = begun["number"] + 1
-    done = sum(sum(row.values()) for row in counts.values())
-    about = {"seed": seed, "files": done, "minutes": round((time.monotonic() - start) / 60, 2)}
-    return {**about, "slowest_seconds": slowest, "found": found[:200], "kinds": dict(sorted(counts.items()))}
+    return report()
+
+
+def _forward(stream: Any, lines: "queue.Queue[str]") -> None:
+    for line in stream:
+        lines.put(line)
+    lines.put("")
+
+
+def _next(lines: "queue.Queue[str]", seconds: float) -> str:
+    """The next line; empty where none comes in time, or the worker has ended."""
+    try:
+        return lines.get(timeout=seconds)
+    except queue.Empty:
+        return ""
 
 
 def main() -> int:
@@ -432,9 +455,13 @@ def main() -> int:
         seed, first, folder = options.worker
         work(int(seed), int(first), Path(folder))
         return 0
-    result = supervise(options.seed, options.files, 60 * options.minutes)
-    if options.json:
-        options.json.write_text(json.dumps(result, indent=1) + "\n")
+
+    def keep(result: dict[str, Any]) -> None:
+        if options.json:
+            options.json.write_text(json.dumps(result, indent=1) + "\n")
+
+    result = supervise(options.seed, options.files, 60 * options.minutes, keep)
+    keep(result)
     print(json.dumps({name: value for name, value in result.items() if name != "found"}, indent=1))
     for item in result["found"][:20]:
         print(item)

@@ -5,7 +5,12 @@ cd "$(dirname "$0")/.."
 python=${PYTHON:-.venv/bin/python}
 add() { "$python" scripts/leaderboard_add.py "$@"; }
 
-for file in results/robust-sac/*-s*.json results/audits/*.json; do add "$file"; done
+for file in results/audits/*.json; do add "$file"; done
+for file in results/robust-sac/no-hunts/*-s*.json; do add "$file" --about "no hunts"; done
+for file in results/robust-sac/*-s*.json; do
+  name=$(basename "$file" .json)
+  add "$file" --name "wocar-sac-hunts-${name#*-}" --about "with hunts"
+done
 for name in HalfCheetah-wocar-ppo-s0 HalfCheetah-wocar-ppo-s1 Hopper-wocar-ppo-s0 Hopper-wocar-ppo-2M-s0; do
   short=${name#*-wocar-ppo-}
   add "results/what-works/$name.json" --name "wocar-ppo-robust-$short" --about "preset robust"

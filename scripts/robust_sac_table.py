@@ -1,6 +1,7 @@
-"""Print the audits of results/robust-sac as Markdown: each seed, then the median agent by its worst return."""
+"""Print the audits of a folder (results/robust-sac) as Markdown: each seed, then the median agent by worst return."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ def row(label: str, audit: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    folder = Path("results/robust-sac")
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "results/robust-sac")
     print(f"| agent | {' | '.join(NAMES.values())} | worst |\n|---|{'---:|' * (len(NAMES) + 1)}")
     tasks: dict[str, list[dict[str, Any]]] = {}
     for file in sorted(folder.glob("*-s*.json")):

@@ -12,8 +12,8 @@ import wocar
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [
-    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md")),
-    *sorted((ROOT / "docs").glob("*.md")),
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "SECURITY.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
     *sorted((ROOT / "results").rglob("README.md")),
 ]
 SCRIPTS = sorted((ROOT / "scripts").iterdir())
@@ -81,6 +81,16 @@ def test_the_changelog_has_the_version_and_only_its_headings() -> None:
     assert headings == {"Breaking", "New", "Fixed", "Deprecated", "Documentation"}
 
 
+def test_the_citation_has_the_version() -> None:
+    assert f"\nversion: {wocar.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    named = set(re.findall(r": ([\w/-]+\.md)$", text, re.MULTILINE))
+    assert named == {str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")}
+
+
 @pytest.mark.parametrize(
     ("name", "found"),
     [
@@ -111,7 +121,7 @@ def test_every_claim_of_the_results_is_a_folder_with_its_commands() -> None:
 
 
 @pytest.mark.parametrize("script", ["tables.py", "scatter.py"])
-def test_the_tables_and_the_picture_of_the_readme_are_those_of_the_results(script: str) -> None:
+def test_the_tables_outputs_and_picture_are_those_of_the_results(script: str) -> None:
     done = subprocess.run([sys.executable, str(ROOT / "scripts" / script), "--check"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 

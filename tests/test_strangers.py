@@ -1,7 +1,9 @@
 """Folders of strangers: what an agent, a run or a plan that somebody else made may do here."""
 
 import json
+import shutil
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +83,45 @@ def test_no_run_names_a_module_to_import(boobytrapped: Path, capsys: pytest.Capt
     edit(boobytrapped / "run" / "run.json", lambda data: data["config"].update(env="payload:Boom-v0"))
     assert "payload:Boom-v0" in refused(["train", "ppo", "--out", "run", "--resume"], capsys)
     assert not (boobytrapped / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "words"),
+    [
+        ("run.json", lambda data: data["config"].update(steps="many"), "steps is 'many'"),
+        ("run.json", lambda data: data["config"].update(algorithm=3), "damaged or of another version"),
+        ("run.json", lambda data: data["config"]["algorithm"].update(hidden=["x"]), "hidden[0] is 'x'"),
+        ("run.json", lambda data: data.update(config=[]), "damaged or of another version"),
+        ("checkpoints/0000002/learner.json", lambda data: data.update(late_returns={}), "is damaged"),
+        ("checkpoints/0000002/learner.json", lambda data: data.update(iteration="2"), "is damaged"),
+        ("checkpoints/0000002/learner.json", lambda data: data.update(return_count=[]), "is damaged"),
+        ("checkpoints/0000002/agent.json", lambda data: data["meta"].update(threat={"eps": "x"}), "threat.eps is 'x'"),
+        ("checkpoints/0000002/agent.json", lambda data: data["meta"].update(method=[]), "method is a list"),
+    ],
+)
+def test_a_run_of_wrong_types_is_told_in_one_line(
+    trained: Path, file: str, change: Any, words: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    shutil.copytree(trained, tmp_path / "run")
+    edit(tmp_path / "run" / file, change)
+    assert words in refused(["train", "ppo", "--env", "CartPole-v1", "--out", tmp_path / "run", "--resume"], capsys)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("trained") / "run"
+    wocar.train("ppo", "CartPole-v1", out=out, steps=32, n_envs=2, n_steps=8, minibatches=2, hidden=(4,))
+    return out
+
+
+def test_an_agent_of_twenty_thousand_layers_is_refused_at_once(tmp_path: Path) -> None:
+    small_agent().save(tmp_path / "agent")
+    layer = {"kind": "relu"}
+    edit(tmp_path / "agent" / "agent.json", lambda data: data["policy"]["layers"].extend([layer] * 20_000))
+    start = time.monotonic()
+    with pytest.raises(wocar.UserError, match="256 layers"):
+        wocar.load(tmp_path / "agent")
+    assert time.monotonic() - start < 5
 
 
 def test_a_module_that_the_user_names_is_imported(boobytrapped: Path, capsys: pytest.CaptureFixture[str]) -> None:

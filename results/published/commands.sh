@@ -6,3 +6,4 @@ scripts/published_agents.sh
 .venv/bin/python scripts/published_simulators.py
 wocar import "$agents/wocar-hopper.model" --env Hopper-v4 --out runs/published/wocar-hopper
 wocar audit runs/published/wocar-hopper --suite fast-v2 --json results/published/wocar-hopper-fast-v2.json
+wocar audit runs/published/wocar-hopper --suite mujoco-v2 --json results/published/wocar-hopper-mujoco-v2.json

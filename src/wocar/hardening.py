@@ -29,7 +29,7 @@ QUICK_ATTACKS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("maxdiff-plain", {}),
     ("min-q", {}),
     ("robust-sarsa", {}),
-    ("director", {"generations": 3}),
+    ("director", {}),
 )
 """What the agent is checked against during training; the audits take a suite."""
 QUICK_EPISODES = 10

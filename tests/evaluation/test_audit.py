@@ -67,6 +67,7 @@ def test_losses_by_hand(tmp_path: Path, follower: MakeAgent) -> None:
     assert rows["random"]["mean"] == pytest.approx(-0.5 * LENGTH, rel=0.2)
     assert result["worst"] in ("random-corner", "maxdiff-plain", "pgd-10")
     assert (rows["none"]["eps"], rows["random"]["eps"]) == (0.0, 0.5)
+    assert rows["random"]["eps_units"] == "l_inf, units of the observation"  # it has no normaliser
     assert flags(result) == {"few-episodes"}
 
 

@@ -147,7 +147,7 @@ def test_an_unknown_suite_and_an_agent_that_is_not_there_are_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], fresh_agent: MakeAgent
 ) -> None:
     fresh_agent("CartPole-v1").save(tmp_path / "agent")
-    for agent, more, words in (("nothing", [], "no agent in"), ("agent", ["--suite", "slow"], "unknown suite 'slow'")):
+    for agent, more, words in (("nothing", [], "there is no"), ("agent", ["--suite", "slow"], "unknown suite 'slow'")):
         with pytest.raises(SystemExit) as stop:
             main(["audit", str(tmp_path / agent), *more])
         assert stop.value.code == 2

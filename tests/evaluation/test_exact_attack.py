@@ -1,5 +1,8 @@
 """Exact optimum of an attacker: against the tabular oracle, against episodes, and as a floor of every attack."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -68,3 +71,14 @@ def test_no_attack_is_below_the_optimum(kind: str) -> None:
     for attack in (Random(extreme=True), MaxDiff(noise=0.0), PGD(restarts=2)):
         assert value_under(task, agent, attack, threat, draws=4) > floor - 1e-6
     assert (regret(natural, natural, floor), regret(floor, natural, floor)) == (1.0, 0.0)
+
+
+def test_learned_attackers_of_the_suite_come_within_five_percent_of_the_optimum() -> None:
+    """The committed table of `scripts/attack_strength.py`, continuous actions."""
+    file = Path(__file__).parents[2] / "results" / "strength" / "strength.json"
+    rows = [row for row in json.loads(file.read_text())["rows"] if row["task"].startswith("RandomContinuous")]
+    assert rows
+    for row in rows:
+        attacks = row["suites"]["mujoco-v2"]["attacks"]
+        assert min(attacks[name]["regret"] for name in ("sa-rl", "pa-ad")) <= 0.05
+        assert all(attack["regret"] > -0.01 for attack in attacks.values())

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from wocar.cli import main
+from wocar.methods.hardening import HARDENED_BY
 from wocar.methods.layers import files
 from wocar.methods.presets import default_config, find_preset
 from wocar.methods.registry import METHODS
@@ -101,6 +102,7 @@ def test_the_first_preset_is_the_default() -> None:
 def test_every_file_is_some_method_s() -> None:
     used = {file.name for m in METHODS.values() for file in files(m.layers or m.name)}
     there = {path.name for path in Path(default_config.__code__.co_filename).parent.glob("*.toml")}
+    used |= {f"harden-{name}.toml" for name in HARDENED_BY}
     assert there - used == {"radii.toml"}
 
 

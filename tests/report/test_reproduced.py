@@ -45,7 +45,8 @@ def plan(tmp_path_factory: pytest.TempPathFactory, write: SimpleNamespace) -> Pa
         args = ("Hopper-v4", "wocar-ppo", 0, (0.075,), 1000.0 * (i + 1), at)
         write.audit(folder / "audit.json", *args, meta=meta, agent_sha256=at)
         estimated = {"agent": at, "env": "Hopper-v4", "meta": meta, "natural_measured": 9.0}
-        radii = [{"eps": 0.0, "value": 9.0}, {"eps": 0.075, "value": 5.0 + i}]
+        pairs = [(0.0, 9.0), (0.075, 5.0 + i)]
+        radii = [{"eps": eps, "value": value, "start": {"achieved": value}} for eps, value in pairs]
         (folder / "estimate.json").write_text(json.dumps({**estimated, "radii": radii}))
     broken = task("broken", "audit")
     (broken / "done.json").unlink()

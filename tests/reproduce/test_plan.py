@@ -133,7 +133,7 @@ def test_evidence_goes_by_priority_and_audits_at_once() -> None:
         if task.key in plan.rows:
             assert isinstance(follower, AuditTask) and follower.run is task
     steps = {row.method: task.steps for task, row in runs if row.env == "Hopper-v4"}
-    assert steps["sac"] == steps["wocar-sac"] == 250_000 and steps["ppo"] == 1_000_000
+    assert steps["sac"] == steps["wocar-sac"] == 350_000 and steps["ppo"] == 1_000_000
     assert {task.how.suite for task in plan.tasks if isinstance(task, AuditTask)} == {"fast-v2", ""}
     ablated = {
         row.variant.removeprefix("preset=robust, ") for _, row in runs if row.variant.startswith("preset=robust,")

@@ -213,7 +213,7 @@ def test_the_command_line_trains_resumes_and_refuses(tmp_path: Path, capsys: pyt
         ),
         (["sa-rl", "--victim", str(victim), "--normalise-obs"], "--normalise-obs"),
         (["sa-rl", "--victim", str(victim), "--env", "CartPole-v1", *tiny, "--out", str(tmp_path / "b")], "CartPole"),
-        (["sa-rl", "--victim", str(tmp_path / "nobody")], "no agent"),
+        (["sa-rl", "--victim", str(tmp_path / "nobody")], "there is no"),
     ]:
         assert wocar(*words) == 2
         message = capsys.readouterr().err

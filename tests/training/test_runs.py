@@ -174,7 +174,7 @@ def test_going_on_from_a_checkpoint_changes_nothing(method: str, env: str, tmp_p
     shutil.rmtree(checkpoints(out)[-1])
     assert train(method, out, "--resume") == 0
     assert contents(out / "agent") == whole
-    clock = ("time", "rate")
+    clock = ("time", "rate", "seconds")
     assert [{k: v for k, v in row.items() if k not in clock} for row in metrics(out)] == [
         {k: v for k, v in row.items() if k not in clock} for row in rows
     ]

@@ -23,8 +23,8 @@ def main(argv: list[str]) -> int:
     config: RunConfig = parse(
         RunConfig, options, f"train {method.name}", method.about, default=_default(method, options)
     )
-    if config.resume:
-        say(_resumes(config.out))
+    if config.resume and not RunFolder(config.out).checkpoints():
+        say(_starts_anew(config.out))
     start = time.monotonic()
     agent, check = run_training(config)
     if check is not None:
@@ -37,6 +37,13 @@ def main(argv: list[str]) -> int:
         f"agent in {config.out / 'agent'} after {agent.meta['steps']:,} steps ({minutes:.1f} minutes)", file=sys.stderr
     )
     return 0
+
+
+def _starts_anew(out: Path) -> str:
+    """Why there is nothing that --resume could continue."""
+    found = (out / "run.json").exists()
+    why = f"{out} has no checkpoint yet" if found else f"there is no run in {out} to resume"
+    return f"{why}: training starts anew"
 
 
 def _listing() -> str:
@@ -55,14 +62,6 @@ def _listing() -> str:
 def _entry(name: str, indent: int, text: str) -> str:
     inner = " " * (indent + 3)
     return textwrap.fill(f"  {name:{indent}} {text}", 80, subsequent_indent=inner, break_on_hyphens=False)
-
-
-def _resumes(out: Path) -> str:
-    """From where --resume continues."""
-    if not (out / "run.json").exists():
-        return f"there is no run in {out} to resume: training starts anew"
-    found = RunFolder(out).checkpoints()
-    return f"continuing from {found[-1]}" if found else f"{out} has no checkpoint yet: training starts anew"
 
 
 def _default(method: Method, options: list[str]) -> RunConfig:

@@ -42,9 +42,6 @@ def run_cell(agent: Agent, cell: AuditCell, made: Trained, on_episodes: Callable
     done = run_episodes(
         agent, cell.episodes, cell.seed, n_envs=N_ENVS, perturb=perturb, disturb=disturb, on_episodes=on_episodes
     )
-    used = perturb.attack.used if perturb else getattr(disturb, "used", None)
-    if cell.kind.family == "fault":
-        used = None
     summary = summarise(done.returns)
     row: CellResult = {
         "mean": summary.mean,
@@ -58,7 +55,7 @@ def run_cell(agent: Agent, cell: AuditCell, made: Trained, on_episodes: Callable
         "eps": cell.threat.eps,
         "eps_units": units(agent, cell),
         "settings": words(made.attack, cell.settings),
-        "budget_used": used,
+        "budget_used": perturb.attack.used if perturb else getattr(disturb, "used", None),
         "zero_gradients": perturb.zero_gradients if perturb else None,
     }
     if digest := attacker_digest(made.attack):
@@ -83,9 +80,7 @@ def applied(agent: Agent, cell: AuditCell, attack: Any) -> tuple["ProbedPerturba
         return None, Disturbance(attack, cell.threat.eps, agent.spec.actions, cell.seed)
     if attack is None:
         return None, None
-    faulty = cell.kind.family == "fault"
-    ball = Ball.within(agent.normaliser.limits, np.inf) if faulty else cell.threat.ball_for(agent)
-    return ProbedPerturbation(Perturbation(attack, ball, cell.seed)), None
+    return ProbedPerturbation(Perturbation(attack, ball_of(agent, cell), cell.seed)), None
 
 
 def attacker_digest(attack: Any) -> str | None:
@@ -95,6 +90,13 @@ def attacker_digest(attack: Any) -> str | None:
         return None
     parts = (f"{name}{array.shape}{array.dtype}".encode() + array.tobytes() for name, array in arrays.items())
     return checksum(b"".join(parts))
+
+
+def ball_of(agent: Agent, cell: AuditCell) -> Ball:
+    """That of the threat; faults of sensors have none."""
+    if cell.kind.family == "fault":
+        return Ball.within(agent.normaliser.limits, np.inf)
+    return cell.threat.ball_for(agent)
 
 
 class ProbedPerturbation:

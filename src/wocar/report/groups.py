@@ -51,8 +51,8 @@ class Member:
         """Of the final agent in its run folder, or of the checkpoints while there is none; empty without weights."""
         if self.run is None:
             return set()
-        final, checkpoints = self.run.path / "agent", sorted(self.run.path.glob("checkpoints/[0-9]*"))
-        return {_digest(folder) for folder in ([final] if final.is_dir() else checkpoints)}
+        final, checkpoints = self.run.path / "agent", self.run.path.glob("checkpoints/[0-9]*/agent.json")
+        return {_digest(folder) for folder in ([final] if final.is_dir() else [file.parent for file in checkpoints])}
 
     def reached(self, steps: float) -> bool:
         """Whether the training curve, where there is one, goes so far; steps end with an iteration."""

@@ -55,6 +55,8 @@ class ResultData(TypedDict):
     threat: NotRequired[ThreatData | None]
     agent_sha256: NotRequired[str | None]
     command: NotRequired[str | None]
+    versions: NotRequired[dict[str, Any]]
+    machine: NotRequired[dict[str, Any]]
     flags: NotRequired[list[FlagData]]
 
 
@@ -141,6 +143,8 @@ class ConfigData(TypedDict):
 class RunData(TypedDict):
     config: ConfigData
     command: NotRequired[str]
+    versions: NotRequired[dict[str, Any]]
+    machine: NotRequired[dict[str, Any]]
 
 
 class CalibrationData(TypedDict):

@@ -118,6 +118,7 @@ def fine_tuning(config: RunConfig, algorithm: Any, spec: EnvSpec, start: Agent, 
     elif isinstance(algorithm, SAC):
         trainer = SACTrainer(config, algorithm, spec)
         trainer.learner = _with_actor(trainer.learner, algorithm, start)
+        trainer.hunter = trainer._make_hunter()  # what it keeps has the shapes of this actor
     else:
         value, own = start.critics.get("value"), algorithm.networks
         known = isinstance(value, ValueCritic) and "reward_std" in start.meta

@@ -82,11 +82,11 @@ class Hunter:
         return min(returns), steps
 
     def data(self) -> dict[str, Any]:
-        return {"known": self.known, "hunts": self.hunts, "steps": self.steps, "best": self.best}
+        return {"hunts": self.hunts, "hunt_steps": self.steps, "hunt_best": self.best, "hunt_known": self.known}
 
     def restore(self, kept: Kept, data: dict[str, Any]) -> None:
-        self.kept, self.known, self.hunts = kept, data["known"], data["hunts"]
-        self.steps, self.best = data["steps"], data["best"]
+        self.kept, self.hunts, self.steps = kept, data["hunts"], data["hunt_steps"]
+        self.best, self.known = data["hunt_best"], data["hunt_known"]
 
 
 def copied(tree: Any) -> Any:

@@ -101,7 +101,8 @@ class _Run:
         curves = TensorBoardWriter(self.folder.path / "tensorboard", self.iteration * config.batch_steps)
         label = f"{config.method} {config.env} seed {config.seed}"
         total = config.iterations * config.batch_steps
-        with TrainingProgress(label, total, self.iteration * config.batch_steps) as progress:
+        origin = self.folder.checkpoints()[-1] if self.iteration else None
+        with TrainingProgress(label, total, self.iteration * config.batch_steps, origin) as progress:
             while self.iteration < config.iterations:
                 try:
                     self._segment(curves, progress)

@@ -3,6 +3,7 @@
 import sys
 import time
 from collections import deque
+from pathlib import Path
 from types import TracebackType
 
 from rich.console import Console
@@ -12,7 +13,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 class TrainingProgress:
     """Shows steps done, return of recent episodes, steps per second and time left."""
 
-    def __init__(self, label: str, total: int, done: int, every: float = 10.0) -> None:
+    def __init__(self, label: str, total: int, done: int, origin: Path | None = None, every: float = 10.0) -> None:
+        if origin is not None:
+            print(f"continuing from {origin}", file=sys.stderr, flush=True)
         self._label, self._total, self._done, self._every = label, total, done, every
         self._last_line = 0.0
         self._recent: deque[tuple[float, int]] = deque([(time.monotonic(), done)], maxlen=50)

@@ -126,12 +126,12 @@ class SACTrainer(OffPolicy):
         return super().state() | ({"hunt": self.hunter.kept} if self.hunter else {})
 
     def data(self) -> dict[str, Any]:
-        return super().data() | ({"hunt": self.hunter.data()} if self.hunter else {})
+        return super().data() | (self.hunter.data() if self.hunter else {})
 
     def restore(self, agent: Agent, state: dict[str, Any], data: dict[str, Any]) -> None:
         super().restore(agent, state, data)
         if self.hunter:
-            self.hunter.restore(state["hunt"], data["hunt"])
+            self.hunter.restore(state["hunt"], data)
 
 
 def bent_rewards(rewards: np.ndarray, cap: float, slope: float) -> np.ndarray:
