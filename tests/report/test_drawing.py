@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from wocar.report.axes import Axis, extent, tick_text
 from wocar.report.model import Chart, Series
 from wocar.report.plots import PALETTE, save_chart
-from wocar.report.svg import svg
+from wocar.report.svg import COLOURS, svg
 
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
@@ -98,7 +98,27 @@ def test_contrast(scheme: int) -> None:
         assert contrast(colours[text], colours["ground"]) >= 4.5 and contrast(colours[text], colours["card"]) >= 4.5
     assert contrast(colours["worst-ink"], colours["worst"]) >= 4.5 and contrast(colours["ink"], colours["worst"]) >= 4.5
     assert contrast(colours["ink"], colours["flag"]) >= 4.5 and contrast(colours["ink"], colours["code"]) >= 4.5
-    for k in range(8):
+    for k in range(COLOURS):
         assert contrast(colours[f"c{k}"], colours["card"]) >= 3, k
     if scheme == 0:
-        assert [colours[f"c{k}"] for k in range(8)] == list(PALETTE)
+        assert [colours[f"c{k}"] for k in range(COLOURS)] == list(PALETTE)
+
+
+def test_twelve_methods_are_told_apart_without_colour() -> None:
+    """By mark and dash together, and those that share a dash by four colours that every eye tells apart."""
+    names = [f"method {k}" for k in range(COLOURS)]
+    drawn = svg(
+        chart("lines", [Series(name, [0.0, 1.0], [0.0, 1.0]) for name in names]),
+        {n: k for k, n in enumerate(names)},
+        "i",
+    )
+    looks = []
+    for group in ET.fromstring(drawn).iter("g"):
+        if "data-series" in group.attrib:
+            line = next(p for p in group.iter("path") if p.get("class") == "line")
+            mark = next(m for m in group.iter() if m.get("class") == "mark")
+            corners = len(NUMBER.findall(mark.get("d", "")))
+            points = [float(x) for x in NUMBER.findall(mark.get("d", ""))[1::2]]
+            top = points.count(min(points)) if points else 0
+            looks.append((line.get("stroke-dasharray"), corners, top))
+    assert len(looks) == len(set(looks)) == COLOURS

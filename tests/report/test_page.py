@@ -143,3 +143,27 @@ def test_two_hundred_runs_are_quick_and_small(results: Path, tmp_path: Path) -> 
     main([str(tmp_path), "--out", str(tmp_path / "report.html")])
     assert time.process_time() - start < 20
     assert (tmp_path / "report.html").stat().st_size < 10e6
+
+
+def test_the_headline_says_the_result(browser: Any, page: Path) -> None:
+    """Bars of natural and worst return: the best worst case first, as wide as the numbers say, with flags beside."""
+    for width in (1200, 390):
+        browser.open(page, width)
+        items = "[...document.querySelector('.headline').querySelectorAll('li')]"
+        names = browser.evaluate(f"{items}.map(li => li.querySelector('.who').textContent)")
+        texts = browser.evaluate(f"{items}.map(li => li.querySelector('strong').textContent)")
+        assert names[0].startswith("WocaR-PPO") and len(names) == len(texts) >= 2
+        shares = [
+            [float(word) for word in text.removesuffix(" % kept").replace(" of ", ", ").split(", ")] for text in texts
+        ]
+        worst = [share[0] for share in shares]
+        assert worst == sorted(worst, reverse=True)
+        wide = "li.querySelector('.{}').getBoundingClientRect().width"
+        bars = browser.evaluate(f"{items}.map(li => [{wide.format('solid')}, {wide.format('natural')}])")
+        for (solid, pale), (low, natural, kept) in zip(bars, shares, strict=True):
+            assert solid / pale == pytest.approx(low / natural, abs=0.02) == pytest.approx(kept / 100, abs=0.02)
+        outside = "[...document.querySelectorAll('.headline span')].some(s => s.getBoundingClientRect().right > {})"
+        assert not browser.evaluate(outside.format(width))
+    browser.open(page)
+    flagged = browser.evaluate("document.querySelectorAll('.headline .flagged').length")
+    assert (flagged > 0) == browser.evaluate("document.querySelectorAll('#flags li').length > 0")

@@ -44,7 +44,7 @@ def column(table: Table, heading: str) -> dict[str, TableCell]:
 
 def test_results(hopper: list[Group]) -> None:
     table = results_table(hopper, HOPPER, published())
-    assert table.headings == ["method", "no attack", "random", "MaxDiff", "Robust Sarsa", "worst", "kept", "seeds"]
+    assert table.headings == ["method", "worst", "kept", "no attack", "random", "MaxDiff", "Robust Sarsa", "seeds"]
     assert column(table, "MaxDiff")["PPO"] == TableCell("1582", 1582, "1575 .. 1589", "1410 ± 655")
     assert column(table, "Robust Sarsa")["PPO"].worst
     assert column(table, "worst")["PPO"] == TableCell("882", 882, "875 .. 889, Robust Sarsa", "160 ± 136, PA-AD")
@@ -134,7 +134,7 @@ def test_eps_sweep(whole: Contents) -> None:
 
 def test_text_forms(hopper: list[Group]) -> None:
     table = results_table(hopper, HOPPER, published())
-    assert "| PPO | 3507 (3500 .. 3514) [paper: 3167 ± 542] |" in markdown(table)
+    assert "| 25% | 3507 (3500 .. 3514) [paper: 3167 ± 542] |" in markdown(table)
     rows = list(csv.DictReader(io.StringIO(csv_text(table))))
     assert float(rows[0]["MaxDiff"]) == 1582 and rows[0]["MaxDiff: paper"] == "1410 ± 655"
     text = latex(

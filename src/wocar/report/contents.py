@@ -12,6 +12,8 @@ from wocar.report.comparisons import improvement_table, profile_chart, statistic
 from wocar.report.efficiency import efficiency_table
 from wocar.report.estimates import estimates_chart, estimates_table
 from wocar.report.groups import Group, environments, grouped, method_label
+from wocar.report.headline import HeadlineRow, headline_rows
+from wocar.report.labels import radius_text
 from wocar.report.model import Chart, PaperNumber, Table
 from wocar.report.radius import Radius
 from wocar.report.sources import ReproducePlan, Sources
@@ -42,6 +44,9 @@ class Section:
     charts: list[Chart] = field(default_factory=list)
     aside: list[Table | Chart] = field(default_factory=list)
     clips: list[Clip] = field(default_factory=list)
+    headline: list[HeadlineRow] = field(default_factory=list)
+    radius: str = ""
+    """Of the headline."""
 
 
 @dataclass
@@ -150,6 +155,7 @@ def _task(
             section.aside.append(median_agents_table(audited, first, published))
         section.aside += [results_table(audited, radius, published) for radius in radii[1:]]
     if first:
+        section.headline, section.radius = headline_rows(audited, first), radius_text(first)
         section.charts.append(natural_worst_chart(audited, first, published))
     section.charts += ablation_charts(audited, first, published, together) if first else []
     sweeps = eps_charts(audited, published) if audited else []

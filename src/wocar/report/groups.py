@@ -74,9 +74,10 @@ class Member:
         found = []
         for audit in self.audits:
             points = audit.data.get("curve", [audit.data])
-            rows = {name: row for point in points for name, row in point["attacks"].items()}
-            if any(row["eps"] and radius_of(audit.data, row["eps"]) == radius for row in rows.values()):
-                suite = audit.data.get("suite") or {"name": f"{len(rows)} attacks by name", "changes": []}
+            rows = [row for point in points for row in point["attacks"].values()]
+            if any(row["eps"] and radius_of(audit.data, row["eps"]) == radius for row in rows):
+                count = len({name for point in points for name in point["attacks"]})
+                suite = audit.data.get("suite") or {"name": f"{count} attacks by name", "changes": []}
                 found.append(f"{suite['name']}{', modified' if suite.get('changes') else ''}")
         return found
 

@@ -8,6 +8,7 @@ from wocar import __version__
 from wocar.report.clips import Clip, still
 from wocar.report.contents import Contents, Section
 from wocar.report.formats import chart_csv
+from wocar.report.headline import headline_html
 from wocar.report.labels import attack_label, eps_text, number
 from wocar.report.model import Chart, Table, TableCell
 from wocar.report.sources import ReproducePlan
@@ -96,6 +97,7 @@ def _section(section: Section, id: str, contents: Contents, budget: _Budget) -> 
         clips = "".join(_clip(clip, budget) for clip in section.clips)
         parts.append(f'<h3>Recordings</h3><div class="figures">{clips}</div>')
     about = f"<p>{escape(section.about)}</p>" if section.about else ""
+    about += headline_html(section.headline, section.radius)
     return f'<section id="{id}"><h2>{escape(section.title)}</h2>{about}{"".join(parts)}</section>'
 
 

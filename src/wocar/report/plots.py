@@ -12,10 +12,13 @@ from wocar.report.model import Chart, Series
 from wocar.text import file_name
 
 FORMATS = ("png", "svg", "pdf")
-MARKERS = ("o", "s", "^", "D")
+MARKERS = ("o", "s", "^", "D", "v", "P")
 MARKED = 15
 """Lines with at most so many points have each of them marked."""
-PALETTE = ("#0064a8", "#c04a00", "#00755a", "#a03a80", "#7a5c00", "#5b4bb0", "#b3243c", "#4a6070")
+PALETTE = (
+    *("#0064a8", "#c04a00", "#00755a", "#a03a80", "#7a5c00", "#5b4bb0"),
+    *("#b3243c", "#4a6070", "#2f7d1f", "#d0156c", "#007a8c", "#6b3a1e"),
+)
 """The page's colours on a light background."""
 FIXED: Any = {"svg.hashsalt": "wocar", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
 """Settings that make the same chart the same file."""

@@ -8,9 +8,12 @@ from wocar.text import html_text as escape
 
 WIDTH, HEIGHT = 460, 300
 LEFT, RIGHT, TOP, BOTTOM = 56, 12, 12, 46
-COLOURS = 8
-SHAPES = ("circle", "square", "triangle", "diamond")
+COLOURS = 12
+SHAPES = ("circle", "square", "triangle", "diamond", "down", "cross")
 DASHES = ("", "7 3", "2 3", "9 3 2 3")
+HUES = 4
+"""So many colours differ for every eye; those after them have another dash, and shapes tell twelve apart."""
+CROSS = ((-1, -3), (1, -3), (1, -1), (3, -1), (3, 1), (1, 1), (1, 3), (-1, 3), (-1, 1), (-3, 1), (-3, -1), (-1, -1))
 MARKED = 15
 """Lines with at most so many points have each of them marked."""
 
@@ -136,6 +139,8 @@ def _mark(x: float, y: float, style: int) -> str:
         "square": ((-3.5, -3.5), (3.5, -3.5), (3.5, 3.5), (-3.5, 3.5)),
         "triangle": ((0, -4.5), (4.5, 3.5), (-4.5, 3.5)),
         "diamond": ((0, -5), (5, 0), (0, 5), (-5, 0)),
+        "down": ((0, 4.5), (4.5, -3.5), (-4.5, -3.5)),
+        "cross": tuple((a * 5 / 3, b * 5 / 3) for a, b in CROSS),
     }[shape]
     return f'<path class="mark" d="{_path([(x + a, y + b) for a, b in points])}Z"/>'
 
@@ -146,7 +151,7 @@ def _titled(mark: str, series: Series, k: int) -> str:
 
 
 def _dash(style: int, published: bool) -> str:
-    dash = "3 3" if published else DASHES[style // COLOURS % len(DASHES)]
+    dash = "3 3" if published else DASHES[style // HUES % len(DASHES)]
     return f' stroke-dasharray="{dash}"' if dash else ""
 
 

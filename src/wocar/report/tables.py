@@ -51,20 +51,20 @@ def results_table(
         kept = attacked / float(np.median(natural)) if natural and np.median(natural) > 0 else None
         share = TableCell("" if kept is None else f"{kept:.0%}", kept)
         n = len(group.values("worst", radius))
-        rows.append([TableCell(group.label), *cells.values(), worst, share, TableCell(str(n), n)])
+        rows.append([TableCell(group.label), worst, share, *cells.values(), TableCell(str(n), n)])
     for row in missing:
         absent = Group(row["env"], row["method"], row["variant"], [])
         paper = [
-            TableCell("", None, "", paper_text(absent, attack, radius, published)) for attack in (*attacks, "worst")
+            TableCell("", None, "", paper_text(absent, attack, radius, published)) for attack in ("worst", *attacks)
         ]
-        rows.append([TableCell(absent.label), *paper, TableCell(""), TableCell("none", 0, row["why"])])
+        rows.append([TableCell(absent.label), paper[0], TableCell(""), *paper[1:], TableCell("none", 0, row["why"])])
     about = (
         f"Mean return of {_episodes(groups, radius)}, median over seeds; below it a 95 % interval, by bootstrap over "
         "seeds, or over episodes of a single seed. The lowest return of a row is marked. Worst: each agent under the "
         "attack with the lowest return on the selection episodes. Paper: mean ± standard deviation as printed there."
         f"{suites_note(groups, radius)}"
     )
-    headings = ["method", *map(attack_label, attacks), "worst", "kept", "seeds"]
+    headings = ["method", "worst", "kept", *map(attack_label, attacks), "seeds"]
     env = groups[0].env if groups else ""
     return Table(
         f"results-{env}-{slug(radius)}", f"{env}, {radius_text(radius)}", about, headings, rows, audit_commands(groups)
