@@ -51,7 +51,7 @@ def test_what_is_shipped_is_what_was_audited(entry: ZooEntry) -> None:
 
 
 def test_an_unknown_name_tells_the_known_ones() -> None:
-    with pytest.raises(UserError, match=f"no agent 'Hopper-v4/none' in the zoo; agents: .*{SHIPPED[0].name}"):
+    with pytest.raises(UserError, match=f"no agent 'Hopper-v4/none' in the zoo; .*agents: .*{SHIPPED[0].name}"):
         wocar.load("zoo:Hopper-v4/none")
 
 

@@ -19,6 +19,7 @@ from wocar.files import read_json, write_json
 from wocar.loading import load
 from wocar.methods.hardening import hardening_config, warm_up_iterations
 from wocar.methods.presets import make_algorithm
+from wocar.metrics_file import read_metrics, spent_seconds
 from wocar.threat import Threat, Units, asked_threats
 from wocar.training import loop as training_loop
 from wocar.training.fine_tune import fine_tuning
@@ -159,11 +160,15 @@ class _Hardening:
         agent.save(config.out / "agent")
         trained = time.monotonic()
         after = self._audit(agent, "after")
-        spent = {"audits": audited - began + time.monotonic() - trained, "training": trained - audited}
+        spent = {"audits": audited - began + time.monotonic() - trained, "training": self._trained()}
         minutes = {name: round(seconds / 60, 2) for name, seconds in spent.items()}
         found = Hardened(agent, before, after, config.method, agent.meta["steps"], minutes, self.checks)
         write_json(config.out / "harden.json", found.to_json())
         return found
+
+    def _trained(self) -> float:
+        """Seconds of training and of its checks, also those before it was resumed."""
+        return spent_seconds(read_metrics(self.config.out / "metrics.jsonl"))
 
     def _open(self, resume: bool) -> None:
         """The folder of a new hardening, or that of one to go on with."""

@@ -60,5 +60,5 @@ def main(argv: list[str] | None = None) -> None:
         drop_output()
         sys.exit(141)
     except KeyboardInterrupt as stop:
-        print(f"wocar: {stop or 'stopped'}", file=sys.stderr)
+        print(f"wocar: {str(stop) or 'stopped'}", file=sys.stderr)
         sys.exit(130)
