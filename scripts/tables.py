@@ -77,13 +77,18 @@ def median_agents() -> list[list[dict[str, Any]]]:
 
 
 def short_headline() -> str:
-    """Of each method on a task one setting: that of the most seeds, then of the most steps, then of the best worst."""
+    """Of each method on a task one setting: that of the most seeds, then of the most steps, then of the best worst.
+
+    Agents without a part of today's preset ("no ...") are not shown.
+    """
     best: dict[tuple, list[dict[str, Any]]] = {}
 
     def rank(agents: list[dict[str, Any]]) -> tuple:
         return len(agents), agents[0]["steps"] or 0, agents[0]["worst"]["mean"]
 
     for agents in median_agents():
+        if agents[0]["about"].startswith("no "):
+            continue
         key = (agents[0]["env"], agents[0]["origin"], agents[0]["method"])
         best[key] = max(best.get(key, agents), agents, key=rank)
     return headline(sorted(best.values(), key=lambda agents: (agents[0]["env"], -agents[0]["worst"]["mean"])))
