@@ -251,7 +251,7 @@ DAMAGES = {
     "json is a folder": (lambda f: ((f / "agent.json").unlink(), (f / "agent.json").mkdir()), "no agent in"),
     "empty json": (text(b""), "not JSON"),
     "binary json": (text(b"\xff\x00\x12"), "not JSON"),
-    "deep json": (text(b"[" * 100_000), "not JSON"),
+    "deep json": (text(b"[" * 100_000), "nested more than 64 deep"),
     "half a json": (lambda f: text((f / "agent.json").read_bytes()[:300])(f), "not JSON"),
     "a list": (text(b"[]"), "not a wocar agent"),
     "another program's json": (text(b'{"format": "onnx"}'), "not a wocar agent"),

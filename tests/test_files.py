@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from wocar import files
-from wocar.files import atomic_directory, read_json, read_json_lines, read_regular, remove_partial, write_json
+from wocar.files import atomic_directory, no_link, read_json, read_json_lines, read_regular, remove_partial, write_json
 from wocar.types import UserError
 
 
@@ -84,3 +84,34 @@ def test_only_regular_files_of_bounded_size_are_read(tmp_path: Path) -> None:
         with pytest.raises(UserError, match=words):
             read_regular(path, 100)
     assert read_regular(tmp_path / "large", 101) == b"x" * 101
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" + "[]," * (2 * files.MOST_VALUES) + "0]",
+        '{"a": "' + "]" * 900 + '", "b": ' + "[" * 900 + "]" * 900 + "}",
+        '["' + '\\"' * 400_000 + "[" * 100,
+    ],
+    ids=["values", "depth beside a text of closing brackets", "a text without end"],
+)
+def test_json_is_bounded_in_values_and_depth(text: str, tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text(text)
+    with pytest.raises(UserError, match=r"values|nested|not JSON"):
+        read_json(tmp_path / "x.json")
+
+
+def test_lines_are_bounded_in_number(tmp_path: Path) -> None:
+    (tmp_path / "metrics.jsonl").write_text("{}\n" * (files.MOST_VALUES // 2 + 1))
+    with pytest.raises(UserError, match="values"):
+        read_json_lines(tmp_path / "metrics.jsonl")
+
+
+def test_a_link_is_not_written_through(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("kept")
+    (tmp_path / "link").symlink_to(tmp_path / "precious")
+    (tmp_path / "dangling").symlink_to(tmp_path / "new")
+    for name, mode in (("link", "w"), ("link", "a"), ("link", "r+"), ("dangling", "w")):
+        with pytest.raises(OSError, match="symbolic"), open(tmp_path / name, mode, opener=no_link):
+            pass
+    assert (tmp_path / "precious").read_text() == "kept" and not (tmp_path / "new").exists()

@@ -14,7 +14,9 @@ import wocar
 from wocar.agent import Agent
 from wocar.cli import main
 from wocar.envs import env_spec
+from wocar.hardening import read_state
 from wocar.networks import CategoricalPolicy, RunningNormaliser
+from wocar.reproduce.tasks import TaskFolder
 
 PAYLOAD = """
 import pathlib
@@ -133,3 +135,27 @@ def test_a_module_that_the_user_names_is_imported(boobytrapped: Path, capsys: py
     result = wocar.audit("agent", attacks=["none"], episodes=1, env="payload:Boom-v0", max_steps=9)
     assert result["env"] == "payload:Boom-v0" and result["attacks"]["none"]["mean_length"] <= 9
     assert "cannot be imported" in refused(["audit", "agent", "--env", "absent_module:Boom-v0"], capsys)
+
+
+def test_a_resumed_run_writes_through_no_link(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "precious").write_text("kept")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / ".lock").symlink_to(tmp_path / "precious")
+    words = ["train", "ppo", "--env", "CartPole-v1", "--out", tmp_path / "run", "--resume"]
+    assert "symbolic link" in refused(words, capsys)
+    assert (tmp_path / "precious").read_text() == "kept"
+
+
+def test_a_task_is_claimed_through_no_link(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("kept")
+    (tmp_path / ".claim").symlink_to(tmp_path / "precious")
+    with pytest.raises(wocar.UserError, match="symbolic link"), TaskFolder(tmp_path).claimed():
+        pass
+    assert (tmp_path / "precious").read_text() == "kept"
+
+
+@pytest.mark.parametrize("state", [[], {"checks": [{}], "reached": False}, {"checks": 3, "reached": 1}])
+def test_a_damaged_state_of_a_hardening_is_told_in_one_line(state: Any, tmp_path: Path) -> None:
+    (tmp_path / "state.json").write_text(json.dumps(state))
+    with pytest.raises(wocar.UserError, match="is damaged"):
+        read_state(tmp_path / "state.json")

@@ -20,12 +20,15 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from wocar.bounded_json import count_values, parse_json
 from wocar.types import UserError
 
 PARTIAL = re.compile(r"\.[0-9a-f]{12}\.partial$")
 """Ends the names of files and folders that are being written."""
-MOST_JSON, MOST_LOG, MOST_ARRAYS = 16_000_000, 256_000_000, 256_000_000
+MOST_JSON, MOST_LOG, MOST_ARRAYS = 16_000_000, 64_000_000, 256_000_000
 """Largest files that are read, in bytes: JSON takes many times as much memory."""
+MOST_VALUES = 2_000_000
+"""Values in one file of JSON, and as many again for its lines."""
 
 
 @contextlib.contextmanager
@@ -52,6 +55,11 @@ def write_atomic(path: Path, data: bytes) -> None:
             raise
 
 
+def no_link(path: str, flags: int) -> int:
+    """Opener of files that are written in place: a link in a stranger's folder would lead to a file elsewhere."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+
+
 def write_json(path: Path, data: Any) -> None:
     write_atomic(path, (json.dumps(data, indent=1) + "\n").encode())
 
@@ -72,21 +80,29 @@ def read_regular(path: Path, most: int) -> bytes:
 def read_json(path: Path, most: int = MOST_JSON) -> Any:
     data = read_regular(path, most)
     try:
-        return json.loads(data)
+        return parse_json(data, 2 * MOST_VALUES)
     except (ValueError, RecursionError) as error:
-        raise UserError(f"{path} is damaged: it is not JSON") from error
+        why = str(error) if "its JSON" in str(error) else "it is not JSON"
+        raise UserError(f"{path} is damaged: {why}") from error
 
 
 def read_json_lines(path: Path) -> list[Any]:
     """The JSON values of a file, one per line, up to a line that is cut short; none where there is no file."""
     rows = []
-    lines = read_regular(path, MOST_LOG).splitlines() if path.is_file() else []
-    for line in lines:
+    for line in read_lines(path) if path.is_file() else []:
         try:
-            rows.append(json.loads(line))
+            rows.append(parse_json(line))
         except (ValueError, RecursionError):  # still being written, or cut short by a kill
             break
     return rows
+
+
+def read_lines(path: Path) -> list[bytes]:
+    """The lines of a file of JSON lines; a UserError where they would become more values than memory holds."""
+    data = read_regular(path, MOST_LOG)
+    if count_values(data) > MOST_VALUES:
+        raise UserError(f"cannot read {path}: it has more than {MOST_VALUES:,} values")
+    return data.splitlines()
 
 
 @contextlib.contextmanager

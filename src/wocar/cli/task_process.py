@@ -16,6 +16,7 @@ from typing import Any
 
 from wocar import __version__
 from wocar.cli import main as wocar
+from wocar.files import no_link
 from wocar.reproduce.tasks import TaskFolder
 from wocar.types import UserError
 
@@ -73,7 +74,7 @@ def _logged(log: Path) -> Iterator[None]:
     sys.stdout.flush()
     sys.stderr.flush()
     kept = os.dup(1), os.dup(2)
-    with open(log, "ab") as file:
+    with open(log, "ab", opener=no_link) as file:
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
     try:

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
-from wocar.files import read_json, write_json
+from wocar.files import no_link, one_line_errors, read_json, write_json
 from wocar.types import UserError
 
 FOLDER = "tasks"
@@ -115,7 +115,9 @@ class TaskFolder:
     @contextmanager
     def claimed(self) -> Iterator[bool]:
         """Whether the task is ours while the block lasts: one process at a time has it."""
-        with open(self.path / ".claim", "w") as file:
+        with one_line_errors("write", self.path):
+            claim = open(self.path / ".claim", "w", opener=no_link)  # noqa: SIM115  closed below
+        with claim as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:

@@ -17,13 +17,13 @@ import numpy as np
 from wocar import __version__
 from wocar.agent import Agent, load_agent
 from wocar.files import (
-    MOST_LOG,
     atomic_directory,
     fill_tree,
+    no_link,
     one_line_errors,
     read_arrays,
     read_json,
-    read_regular,
+    read_lines,
     remove_partial,
     tree_arrays,
     write_arrays,
@@ -58,7 +58,7 @@ class RunFolder:
         self._keep, self._config = config.keep_checkpoints, _signed_config(config)
         with one_line_errors("write", self.path):
             self.path.mkdir(parents=True, exist_ok=True)
-            self._lock = open(self.path / ".lock", "w")  # noqa: SIM115  held until the process ends
+            self._lock = open(self.path / ".lock", "w", opener=no_link)  # noqa: SIM115  held until the end
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._refuse_taken(config)  # another process may have used it meanwhile
@@ -156,17 +156,17 @@ class RunFolder:
             return
         kept = []
         with one_line_errors("read", self.metrics_file):
-            lines = read_regular(self.metrics_file, MOST_LOG).splitlines()
+            lines = read_lines(self.metrics_file)
         for line in lines:
             try:
                 if json.loads(line)["iteration"] <= iteration:
                     kept.append(line + b"\n")
-            except (ValueError, KeyError, TypeError):  # a line cut short by a kill
+            except (ValueError, KeyError, TypeError, RecursionError):  # a line cut short by a kill
                 break
         write_atomic(self.metrics_file, b"".join(kept))
 
     def log(self, row: dict[str, Any]) -> None:
-        with one_line_errors("write", self.metrics_file), open(self.metrics_file, "a") as file:
+        with one_line_errors("write", self.metrics_file), open(self.metrics_file, "a", opener=no_link) as file:
             file.write(json.dumps({k: None if not np.isfinite(v) else v for k, v in row.items()}) + "\n")
 
 
