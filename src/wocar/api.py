@@ -49,7 +49,7 @@ from wocar.types import UserError
 from wocar.zoo.entries import ZooEntry
 from wocar.zoo.verify import Comparison, compared, repeated_attacks
 
-USUAL_SUITE = {False: "fast-v2", True: "black-box-v1"}
+USUAL_SUITE = {False: "fast-v2", True: "black-box-v2"}
 """Of agents that can be looked into, and of those that can only be called."""
 
 
@@ -163,9 +163,7 @@ def audit(
         watch.threat(origin if eps is None else "as asked for")
     numbers: dict[str, Any] = {"episodes": episodes, "seed": seed, "env": env, "max_steps": max_steps}
     if attacks is None and not (attackers and suite is None):
-        plan = suite_plan(
-            suite or ("black-box-v1" if victim.black_box else "fast-v2"), threats, budget_steps, **numbers
-        )
+        plan = suite_plan(suite or USUAL_SUITE[victim.black_box], threats, budget_steps, **numbers)
     else:
         plan = attack_plan(["none"] if attacks is None else list(attacks), threats, budget_steps, **numbers)
         plan = dataclasses.replace(plan, attacks=_usual_settings(victim, plan, budget_steps))

@@ -75,7 +75,7 @@ def test_random_search_finds_the_corner_that_matters() -> None:
 
 
 def test_a_function_is_audited_and_what_cannot_be_run_is_named(tmp_path: Path) -> None:
-    result = wocar.audit(lean, env="CartPole-v1", eps=0.2, episodes=2, budget_steps=256, out=tmp_path)
+    result = wocar.audit(lean, "black-box-v1", env="CartPole-v1", eps=0.2, episodes=2, budget_steps=256, out=tmp_path)
     assert result["suite"]["name"] == "black-box-v1"
     assert {"none", "random", "random-corner", "random-search", "sa-rl"} == set(result["attacks"])
     assert {"pgd-10", "director", "worst-critic", "robust-sarsa", "maxdiff-plain"} == set(result["skipped"])

@@ -4,8 +4,10 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
+from gymnasium import spaces
 
 import wocar
 from wocar.cli import main
@@ -21,6 +23,36 @@ def test_names_that_environments_tell() -> None:
     assert (hopper[0], hopper[1], hopper[5], hopper[10]) == ("rootz", "rooty", "rootx velocity", "foot_joint velocity")
     assert observation_names("Ant-v5", 105)[:2] == ["root z", "root qw"]
     assert observation_names("Ant-v5", 105)[104] == "dimension 104"
+
+
+class Robot(gymnasium.Env):
+    """Shows a dictionary with another one in it."""
+
+    observation_space = spaces.Dict(
+        {
+            "arm": spaces.Dict({"angle": spaces.Box(-1, 1, (2,)), "load": spaces.Box(0, 9, (1,))}),
+            "gear": spaces.Discrete(2, start=1),
+            "heat": spaces.Box(0, 1, ()),
+        }
+    )
+    action_space = spaces.Discrete(2)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict, dict]:
+        return {"arm": {"angle": np.float32([3, 4]), "load": np.float32([5])}, "gear": 2, "heat": np.float32(6)}, {}
+
+    def step(self, action: Any) -> tuple[dict, float, bool, bool, dict]:
+        return self.reset()[0], 0.0, False, False, {}
+
+
+gymnasium.register("Robot-v0", Robot, max_episode_steps=5)
+
+
+def test_numbers_of_a_dictionary_keep_its_keys(fresh_agent: Any) -> None:
+    names = ["arm angle 0", "arm angle 1", "arm load", "gear = 1", "gear = 2", "heat"]
+    assert observation_names("Robot-v0", 6) == names
+    sensors = measure_sensors(fresh_agent("Robot-v0"), Threat(0.1), steps=16)
+    assert {sensor.name: sensor.high for sensor in sensors} == dict(zip(names, [3, 4, 5, 0, 1, 6], strict=True))
+    assert 'name = "arm load"' in template("Robot-v0", sensors)
 
 
 def test_the_template_is_the_threat_it_was_written_from(tmp_path: Path, fresh_agent: Any) -> None:
@@ -53,6 +85,9 @@ def test_masks_and_fractions(tmp_path: Path, fresh_agent: Any) -> None:
         ("laser = 1", "unknown setting laser"),
         ("eps = -1", "eps must be a number from 0 up"),
         ('eps = "1/0"', "eps must be a number from 0 up"),
+        ('eps = "1e999999999"', "eps must be a number from 0 up"),
+        (f"eps = {10**400}", "eps must be a number from 0 up"),
+        (f"eps = {'[' * 3000}", "cannot read"),
         ('units = "miles"', "unknown units 'miles'"),
         ("[[sensor]]\nindex = 9", "sensor 0 has index 9; the observation has 4 dimensions"),
         ("[[sensor]]\ncolour = 9", "sensor 0 may have"),

@@ -4,6 +4,8 @@ import re
 
 import gymnasium
 import numpy as np
+from gymnasium import spaces
+from gymnasium.wrappers import FlattenObservation
 
 from wocar.envs.make import make_gymnasium_env
 
@@ -35,10 +37,29 @@ def observation_names(id: str, size: int) -> list[str]:
         return list(known)
     env = make_gymnasium_env(id)
     try:
-        names = _joint_names(env, size)
+        names = _flattened_names(env, size) or _joint_names(env, size)
     finally:
         env.close()
     return names or [f"dimension {i}" for i in range(size)]
+
+
+def _flattened_names(env: gymnasium.Env, size: int) -> list[str]:
+    """Of an environment whose dictionaries were flattened: their keys, with an index where one has several numbers."""
+    names = _space_names(env.unwrapped.observation_space) if isinstance(env, FlattenObservation) else []
+    return names if len(names) == size else []
+
+
+def _space_names(space: gymnasium.Space, name: str = "") -> list[str]:
+    """In the order of `gymnasium.spaces.flatten`."""
+    if isinstance(space, spaces.Dict):
+        return [each for key, part in space.spaces.items() for each in _space_names(part, f"{name} {key}".strip())]
+    if isinstance(space, spaces.Tuple):
+        return [each for i, part in enumerate(space.spaces) for each in _space_names(part, f"{name} {i}".strip())]
+    if isinstance(space, spaces.Discrete):
+        return [f"{name} = {value}" for value in range(int(space.start), int(space.start + space.n))]
+    if space.shape in ((), (1,)):
+        return [name]
+    return [f"{name} {i}" for i in range(spaces.flatdim(space))]
 
 
 def _joint_names(env: gymnasium.Env, size: int) -> list[str]:

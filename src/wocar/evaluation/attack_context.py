@@ -15,6 +15,7 @@ from wocar.attacks.learned import make_actor
 from wocar.attacks.robust_sarsa import SarsaConfig, SarsaData, fit_robust_critic, sarsa_data
 from wocar.evaluation.imitation_examples import directed_examples, examples
 from wocar.evaluation.recurrent_critic import collect_memory, fit_recurrent_worst_value, memory_sarsa_data
+from wocar.evaluation.surrogate import ASKED_STEPS, shadowed
 from wocar.evaluation.worst_critic import collect_rollout, fit_worst_value, return_scale
 from wocar.networks import ActionCritic, DiscreteCritic
 from wocar.threat import Threat
@@ -114,6 +115,13 @@ class AttackContext:
         if asked not in self._made:
             found = search_director(self.agent, threat, self.seed + SEARCH_SEED, generations, population)
             self._made[asked] = found
+        return self._made[asked]
+
+    def shadow(self, threat: Threat, steps: int = ASKED_STEPS) -> "AttackContext":
+        """That of the same victim, of which a surrogate is seen."""
+        asked = "shadow", threat, steps
+        if asked not in self._made:
+            self._made[asked] = AttackContext(shadowed(self.agent, threat, self.seed, steps), self.seed)
         return self._made[asked]
 
     def examples(self, kind: str, threat: Threat, guide: int | str) -> Examples | None:

@@ -15,7 +15,9 @@ from wocar.attacks.faults import FAULTS, make_fault
 from wocar.attacks.own_critics import own_critic, own_q
 from wocar.attacks.random_search import RandomSearch
 from wocar.attacks.robust_sarsa import RobustSarsa
+from wocar.attacks.surrogate import Transfer
 from wocar.evaluation.attack_context import WORST_STEPS, AttackContext, Trained
+from wocar.evaluation.surrogate import ASKED_STEPS
 from wocar.evaluation.worst_case import starting_states, worst_case
 from wocar.networks import RecurrentCritic
 from wocar.plugins import load_plugins
@@ -25,7 +27,9 @@ from wocar.types import UserError
 
 Family = Literal["natural", "random", "gradient", "learned", "bound", "fault"]
 Actions = Literal["any", "discrete", "continuous"]
-Needs = Literal["", "value critic", "own q", "own worst critic", "flat observations", "trainer", "given attacker"]
+Needs = Literal[
+    "", "value critic", "own q", "own worst critic", "flat observations", "surrogate", "trainer", "given attacker"
+]
 Make = Callable[[AttackContext, Threat, Path, dict[str, Any]], Any]
 """(context, threat, folder for what is trained, settings) to the attack, alone or as `Trained`."""
 
@@ -102,6 +106,10 @@ def unmet(needs: Needs, context: AttackContext) -> str | None:
             (own_critic(agent, "worst") is None, "the agent has no worst critic (WocaR methods have)"),
         ),
         "flat observations": ((not flat, "it learns a critic of flat observations, the agent sees images"),),
+        "surrogate": (
+            (not flat, "its surrogate sees flat observations, the agent sees images"),
+            (agent.recurrent, "its surrogate has no memory, the agent has"),
+        ),
         "trainer": ((context.train is None, "nothing that trains attackers was given"),),
         "given attacker": ((not context.given, "name folders of trained attackers (--attackers)"),),
     }
@@ -211,6 +219,14 @@ def _director(context: AttackContext, threat: Threat, folder: Path, settings: di
     return context.director(threat, **settings)
 
 
+def _surrogate(context: AttackContext, threat: Threat, folder: Path, settings: dict[str, Any]) -> Any:
+    """Of the settings `asked` counts the steps that teach the surrogate, `attack` is computed on it with the rest."""
+    rest = dict(settings)
+    inner, shadow = rest.pop("attack", "pgd-10"), context.shadow(threat, rest.pop("asked", ASKED_STEPS))
+    found = kind_of(inner).made(shadow, threat, folder, rest)
+    return Transfer(found.attack, shadow.agent.policy)
+
+
 def _min_q(context: AttackContext, threat: Threat, folder: Path, settings: dict[str, Any]) -> Any:
     return RobustSarsa(own_q(context.agent), **settings)
 
@@ -247,6 +263,7 @@ register_attack("none", lambda: None, family="natural", black_box=True)
 register_attack("random", Random, family="random", black_box=True)
 register_attack("random-corner", partial(Random, extreme=True), family="random", black_box=True)
 register_attack("random-search", RandomSearch, family="random", black_box=True)
+register_attack("surrogate", make=_surrogate, needs="surrogate", black_box=True)
 register_attack("maxdiff", MaxDiff)
 register_attack("maxdiff-plain", partial(MaxDiff, noise=0.0))
 register_attack("maxdiff-kl", partial(MaxDiff, wide_start=True), actions="discrete")

@@ -58,6 +58,25 @@ PAPER_CRITICS = _grid(
 PAPER_ATTACKERS = _grid(policy_lr=(3e-4, 1e-3, 3e-3), value_lr=(1e-4, 3e-4, 1e-3))
 """The learning rates around which the published grids lie."""
 DIRECTORS = _grid(actor=("target", "sign"), policy_lr=(3e-4,), value_lr=(3e-4,))
+NO_GRADIENTS: Attacks = {
+    "none": [{}],
+    "random": [{}],
+    "random-corner": [{}],
+    "random-search": [{"queries": 16}, {"queries": 64}],
+    "sa-rl": _learned({**FROM_SCRATCH, "steps": 200_000}),
+}
+NOT_OF_BLACK_BOXES: Attacks = {
+    "maxdiff-plain": [{}],
+    "pgd-10": [{"restarts": 3}],
+    "robust-sarsa": [{"radius": 0.05, "reg": 0.3, "lr": 3e-4, "gamma": 0.9}],
+    "worst-critic": [{"explorations": EXPLORATIONS}],
+    "director": [{"generations": 8}],
+}
+TRANSFERRED: list[AttackSettings] = [
+    {"attack": "pgd-10", "restarts": 3},
+    {"attack": "robust-sarsa"},
+    {"attack": "director"},
+]
 SUITES: dict[str, dict[str, Any]] = {
     "fast-v1": {
         "about": "minutes: no training of attackers",
@@ -153,18 +172,14 @@ SUITES: dict[str, dict[str, Any]] = {
         "episodes": EPISODES,
         "select_episodes": SELECT_EPISODES,
         "finalists": 3,
-        "attacks": {
-            "none": [{}],
-            "random": [{}],
-            "random-corner": [{}],
-            "random-search": [{"queries": 16}, {"queries": 64}],
-            "sa-rl": _learned({**FROM_SCRATCH, "steps": 200_000}),
-            "maxdiff-plain": [{}],
-            "pgd-10": [{"restarts": 3}],
-            "robust-sarsa": [{"radius": 0.05, "reg": 0.3, "lr": 3e-4, "gamma": 0.9}],
-            "worst-critic": [{"explorations": EXPLORATIONS}],
-            "director": [{"generations": 8}],
-        },
+        "attacks": {**NO_GRADIENTS, **NOT_OF_BLACK_BOXES},
+    },
+    "black-box-v2": {
+        "about": "black-box-v1, and gradient attacks on a surrogate fitted to the agent's actions",
+        "episodes": EPISODES,
+        "select_episodes": SELECT_EPISODES,
+        "finalists": 3,
+        "attacks": {**NO_GRADIENTS, "surrogate": TRANSFERRED, **NOT_OF_BLACK_BOXES},
     },
     "atari-v1": {
         "about": "every attack on discrete actions in the paper; learned attackers trained for 500k steps each",

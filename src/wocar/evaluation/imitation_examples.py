@@ -32,16 +32,16 @@ def directed_examples(victim: Agent, director: LinearDirector, threat: Threat, a
     return _taught(directed_lesson(actor, director), victim, threat, obs, seed)
 
 
-def attacked_states(victim: Agent, attack: Attack, threat: Threat, steps: int, seed: int) -> np.ndarray:
-    """Normalised observations that the victim meets under the attack. (steps, ...)"""
+def attacked_states(victim: Agent, attack: Attack | None, threat: Threat, steps: int, seed: int) -> np.ndarray:
+    """Normalised observations that the victim meets under the attack, or under none. (steps, ...)"""
     seen: list[np.ndarray] = []
-    perturb = Perturbation(attack, threat.ball_for(victim), seed)
+    perturb = Perturbation(attack, threat.ball_for(victim), seed) if attack else None
     env = make_env(victim.spec.id, N_ENVS, seed, stream=DIRECTED_STREAM)
     obs, state = env.reset(), victim.start(N_ENVS)
     for _ in range(-(-steps // N_ENVS)):
         z = victim.normaliser(obs)
         seen.append(z)
-        actions, state = victim.step(perturb(victim.held(state), z), state)
+        actions, state = victim.step(perturb(victim.held(state), z) if perturb else z, state)
         step = env.step(actions)
         obs, state = step.obs, reset_state(state, np.flatnonzero(step.is_reset))
     env.close()

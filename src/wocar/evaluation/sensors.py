@@ -2,7 +2,6 @@
 
 import tomllib
 from collections.abc import Sequence
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,12 +10,14 @@ import numpy as np
 from wocar.agent import Agent
 from wocar.envs import make_env
 from wocar.envs.names import observation_names
+from wocar.files import read_regular
 from wocar.networks import reset_state
 from wocar.networks.normaliser import affine
 from wocar.threat import Threat
 from wocar.types import EnvSpec, UserError
 
 N_ENVS = 8
+MOST_BYTES = 1_000_000
 KEYS = {"units", "norm", "eps", "sensor"}
 SENSOR_KEYS = {"name", "index", "radius", "attack", "low", "high", "std"}
 
@@ -69,8 +70,8 @@ def image_template(env: str) -> str:
 def read_threat(path: Path | str, spec: EnvSpec) -> Threat:
     """The threat of a file that `template` wrote and somebody edited."""
     try:
-        data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        data = tomllib.loads(read_regular(Path(path), MOST_BYTES).decode())
+    except (ValueError, RecursionError) as error:
         raise UserError(f"cannot read {path}: {' '.join(str(error).split())}") from error
     if unknown := data.keys() - KEYS:
         raise UserError(f"{path}: unknown setting {min(unknown)}; there are {', '.join(sorted(KEYS))}")
@@ -98,12 +99,18 @@ def _put(radii: np.ndarray, sensor: Any, place: int, path: Path | str) -> None:
 def _number(value: Any, what: str, path: Path | str) -> float:
     """A number, also as a text like "1/255"."""
     try:
-        number = float(Fraction(value)) if isinstance(value, str) else float(value)
-    except (TypeError, ValueError, ZeroDivisionError):
+        number = _fraction(value) if isinstance(value, str) else float(value)
+    except (TypeError, ValueError, ArithmeticError):
         raise UserError(f"{path}: {what} must be a number from 0 up, not {value!r}") from None
     if not (np.isfinite(number) and number >= 0):
         raise UserError(f"{path}: {what} must be a number from 0 up, not {value!r}")
     return number
+
+
+def _fraction(text: str) -> float:
+    """The value of "1/255" or "0.1"; of numbers, not of texts that write a large one."""
+    above, slash, below = text.partition("/")
+    return float(above) / float(below) if slash else float(above)
 
 
 def _observations(agent: Agent, steps: int, seed: int) -> np.ndarray:

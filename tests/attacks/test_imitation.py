@@ -6,9 +6,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from wocar.attacks.imitation import imitate
 from wocar.networks import GaussianPolicy
 from wocar.networks.layers import mlp
-from wocar.training.imitation import imitate
 
 
 def test_an_adversary_learns_its_lesson_and_keeps_its_spread() -> None:
