@@ -11,7 +11,7 @@ for file in results/robust-sac/*-s*.json; do
   name=$(basename "$file" .json)
   add "$file" --name "wocar-sac-hunts-${name#*-}" --about "with hunts"
 done
-for name in HalfCheetah-wocar-ppo-s0 HalfCheetah-wocar-ppo-s1 Hopper-wocar-ppo-s0 Hopper-wocar-ppo-2M-s0; do
+for name in HalfCheetah-wocar-ppo-s{0,1,2,3,4} Hopper-wocar-ppo-s0 Hopper-wocar-ppo-2M-s0; do
   short=${name#*-wocar-ppo-}
   add "results/what-works/$name.json" --name "wocar-ppo-robust-$short" --about "preset robust"
 done

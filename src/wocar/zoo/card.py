@@ -45,7 +45,7 @@ def card(name: str, data: dict[str, Any], networks: str) -> str:
     worst = rows[data["worst"]]
     lines = [f"# {name}", ""]
     lines += [f"{data['method']} on {data['env']}, {data['steps']} steps, seed {data['seed']}."]
-    lines += [f"{data['about']}."] if data["about"] else []
+    lines += [f"{data['about'].rstrip('.')}."] if data["about"] else []
     lines += ["", f'    agent = wocar.load("{PREFIX}{name}")', f"    wocar zoo verify {name}", ""]
     lines += [
         "| | mean return | 95 % interval | episodes |",
@@ -56,7 +56,7 @@ def card(name: str, data: dict[str, Any], networks: str) -> str:
     ]
     where = f"{threat['norm']}, radius {threat['eps']:g} of {threat['units']} {threat['on']}s"
     lines += [f"**Threat**: {where}. **Audit**: {suite_text(data['suite'])}."]
-    lines += [f"**Networks**: {networks}. **Digest**: `{data['agent_sha256']}`.", ""]
+    lines += [f"**Networks**: {networks}.", f"**Digest**: `{data['agent_sha256']}`.", ""]
     lines += ["| attack | mean | std | 95 % interval | episodes |", "|---|---:|---:|---:|---:|"]
     for attack, row in rows.items():
         low, high = row["interval"]
@@ -67,8 +67,8 @@ def card(name: str, data: dict[str, Any], networks: str) -> str:
     lines += [f"- flag: {text}" for text in data["flags"]]
     lines += ["", "**Limits**: the worst return is that of the attacks above, an upper bound of what a stronger"]
     lines += ["attacker leaves. Other radii, simulators and versions of the task were not audited.", ""]
-    lines += [f"Trained by: `{data['train_command']}`", ""] if data.get("train_command") else []
-    lines += [f"Audited by: `{data['command']}`", ""] if data["command"] else []
+    lines += ["Trained by", "", f"    {data['train_command']}", ""] if data.get("train_command") else []
+    lines += ["Audited by", "", f"    {data['command']}", ""] if data["command"] else []
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).rstrip() + "\n"
 
 
