@@ -26,7 +26,7 @@ MAY_IMPORT: dict[str, list[str]] = {
     "bounded_json": [],
     "local_key": [],
     "text": [],
-    "files": ["types"],
+    "files": ["bounded_json", "types"],
     "schema": ["types"],
     "metrics_file": ["files", "schema"],
     "schedules": ["types"],

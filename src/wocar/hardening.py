@@ -4,7 +4,7 @@ import dataclasses
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 from wocar.agent import Agent, load_agent
 from wocar.api import audit, default_threat
@@ -20,6 +20,7 @@ from wocar.loading import load
 from wocar.methods.hardening import hardening_config, warm_up_iterations
 from wocar.methods.presets import make_algorithm
 from wocar.metrics_file import read_metrics, spent_seconds
+from wocar.schema import checked
 from wocar.threat import Threat, Units, asked_threats
 from wocar.training import loop as training_loop
 from wocar.training.fine_tune import fine_tuning
@@ -46,6 +47,24 @@ class Checked(NamedTuple):
     returns: dict[str, float]
 
 
+class CheckedRow(TypedDict):
+    steps: int
+    natural: float
+    worst: float
+    returns: dict[str, float]
+
+
+class HardeningState(TypedDict):
+    checks: list[CheckedRow]
+    reached: bool
+
+
+def read_state(file: Path) -> tuple[list[Checked], bool]:
+    """The checks of a hardening that was interrupted, and whether it had reached its end."""
+    data = checked(read_json(file), HardeningState, file)
+    return [Checked(*map(row.get, Checked._fields)) for row in data["checks"]], data["reached"]
+
+
 class Hardened(NamedTuple):
     agent: Agent
     before: AuditResult
@@ -54,7 +73,7 @@ class Hardened(NamedTuple):
     steps: int
     """Environment steps after which the agent was taken."""
     minutes: dict[str, float]
-    """Spent in this process: `audits` before and after, `training` with its checks."""
+    """`training` with its checks, also before a resume; `audits` before and after, in this process."""
     checks: list[Checked]
 
     @property
@@ -181,8 +200,7 @@ class _Hardening:
         else:
             self.first.save(start)
         if state.exists():
-            data = read_json(state)
-            self.checks, self.reached = [Checked(**row) for row in data["checks"]], data["reached"]
+            self.checks, self.reached = read_state(state)
 
     def _audit(self, agent: Agent, name: str) -> AuditResult:
         suite, attacks, episodes = self.audited

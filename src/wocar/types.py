@@ -160,18 +160,6 @@ class CriticPair(Protocol):
     def target(self) -> Critic: ...
 
 
-class Victim(Protocol):
-    """Anything that acts: Stable-Baselines3's `predict`."""
-
-    def predict(
-        self,
-        observation: np.ndarray,
-        state: Any = None,
-        episode_start: np.ndarray | None = None,
-        deterministic: bool = True,
-    ) -> tuple[np.ndarray, Any]: ...
-
-
 class Memory(NamedTuple):
     """States of recurrent networks, one row per environment or per step; empty for networks without memory."""
 

@@ -14,7 +14,6 @@ class EstimateDisplay:
         self.finished: list[float] = []
         self._eps: float | None = None
         self._start = self._said = time.monotonic()
-        say("rollouts of the policy")
 
     def progress(self, eps: float, done: int, total: int, value: float) -> None:
         now = time.monotonic()

@@ -41,6 +41,7 @@ def parse(kind: Any, argv: list[str], command: str, description: str, default: A
 def _mistake(words: str) -> str:
     """What the parser said, without its headings and help texts."""
     words = re.sub(r"^(Parsing error|(Unrecognized|Required) options|Missing argument|Value error)\s+", "", words)
+    words = words.removeprefix("Invalid choice ")
     words = re.split(r" For full helptext| Argument helptext:", words)[0]
     return re.sub(r"\s*Perhaps you meant: (--[\w-]+).*", r"; did you mean \1?", words).strip()
 

@@ -89,15 +89,17 @@ class SACObjective(Objective[SACBatch, ActorSignal, SACLoss, Any]):
 
     behaviour: Any = None
     """Perturbed acting while data is collected (`wocar.mechanisms.behaviour`); None: as SAC acts."""
+    hunt_begin: Any = 1.0
+    """Share of training after which what breaks the policy is hunted; 1: never."""
 
     def contexts(self, actions: int) -> int:
         """Size of the critics' context; 0: critics Q(s, a)."""
         return 0
 
     def act(
-        self, policy: Any, critics: Critics, obs: Array, noise: Array, directors: Any, seed: Array, progress: Array
+        self, policy: Any, critics: Critics, obs: Array, noise: Array, attackers: Any, seed: Array, progress: Array
     ) -> jax.Array:
-        """Actions in [-1, 1] while data is collected, (n, actions); `directors` are those of `behaviour`, or None."""
+        """Actions in [-1, 1] while data is collected, (n, actions); `attackers` are those of `behaviour`, or None."""
         actions: jax.Array = policy.sample(obs, noise)[0]
         return actions
 

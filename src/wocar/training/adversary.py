@@ -8,11 +8,11 @@ import jax
 
 from wocar.agent import Agent
 from wocar.attacks.guided import Examples
+from wocar.attacks.imitation import imitate
 from wocar.attacks.learned import LearnedAttack, learned_attack, make_actor
 from wocar.threat import Threat
 from wocar.training.adversary_config import ATTACKS, AttackConfig
 from wocar.training.adversary_env import AdversaryEnv, adversary_spec
-from wocar.training.imitation import imitate
 from wocar.training.learner import Learner
 from wocar.training.loop import make_envs, train
 from wocar.training.ppo import PPO, PPOConfig

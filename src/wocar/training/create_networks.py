@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 
@@ -55,3 +56,8 @@ def create_worst_critic(spec: EnvSpec, key: jax.Array, hidden: tuple[int, ...], 
     else:
         critics = [kind.create(vector_size(spec), spec.actions.size, k, hidden) for k in keys]
     return critics[0] if count == 1 else TwinCritic(*critics)
+
+
+def copied(tree: Any) -> Any:
+    """With arrays of its own: those of a learner are given away at its next update."""
+    return jax.tree.map(lambda x: x.copy() if eqx.is_array(x) else x, tree)

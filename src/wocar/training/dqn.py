@@ -15,6 +15,7 @@ from wocar.config_base import COUNT, NOT_NEGATIVE, POSITIVE, SHARE, AlgorithmCon
 from wocar.mechanisms.objective import BaseLoss, Info, Vanilla
 from wocar.mechanisms.q_objective import ActionValues, QBatch, QNet, QObjective
 from wocar.networks import SMALL_CNN, DiscreteCritic, GreedyPolicy, cnn, linear, mlp, uniform_weights
+from wocar.training.create_networks import copied
 from wocar.training.learner import apply_gradient
 from wocar.training.replay_buffer import check_replay
 from wocar.types import Array, EnvSpec, UserError
@@ -127,7 +128,7 @@ class DQN:
         return DQNLearner(own, extra, jnp.zeros((), jnp.int32))
 
     def _net(self, network: eqx.nn.Sequential, with_target: bool = True) -> QNet:
-        online, target = (DiscreteCritic(jax.tree.map(_copy, network)) for _ in range(2))
+        online, target = (DiscreteCritic(copied(network)) for _ in range(2))
         return QNet(online, target if with_target else None, self._adam.init(eqx.filter(online, eqx.is_array)))
 
     def _updates(
@@ -245,10 +246,6 @@ def create_network(spec: EnvSpec, key: jax.Array, config: DQNConfig) -> eqx.nn.S
 def is_dueling(network: eqx.nn.Sequential) -> bool:
     """Whether its last layer is the one that `create_network` adds for dueling."""
     return isinstance(network.layers[-2], eqx.nn.Linear)
-
-
-def _copy(x: Any) -> Any:
-    return x.copy() if eqx.is_array(x) else x
 
 
 def _spending_the_first(function: Callable[..., Any]) -> Callable[..., Any]:

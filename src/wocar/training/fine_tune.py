@@ -20,6 +20,7 @@ from wocar.networks import (
     ValueCritic,
     linear,
 )
+from wocar.training.create_networks import copied
 from wocar.training.directed_env import Directed
 from wocar.training.dqn import DQN
 from wocar.training.dqn_trainer import DQNTrainer
@@ -83,7 +84,7 @@ class FineTuning:
         if iteration >= self.warm_up:
             return self.trainer.iterate(iteration)
         own = self.trainer.learner
-        kept = {name: jax.tree.map(_copy, getattr(own, name)) for name in own._fields if name in ACTOR_PARTS}
+        kept = {name: copied(getattr(own, name)) for name in own._fields if name in ACTOR_PARTS}
         done = self.trainer.iterate(iteration)
         self.trainer.learner = self.trainer.learner._replace(**kept)
         return done
@@ -118,7 +119,6 @@ def fine_tuning(config: RunConfig, algorithm: Any, spec: EnvSpec, start: Agent, 
     elif isinstance(algorithm, SAC):
         trainer = SACTrainer(config, algorithm, spec)
         trainer.learner = _with_actor(trainer.learner, algorithm, start)
-        trainer.hunter = trainer._make_hunter()  # what it keeps has the shapes of this actor
     else:
         value, own = start.critics.get("value"), algorithm.networks
         known = isinstance(value, ValueCritic) and "reward_std" in start.meta
@@ -165,7 +165,7 @@ def in_unit_actions(critic: ActionCritic, low: jax.Array, high: jax.Array) -> Ac
 
 def _with_actor(learner: Any, algorithm: SAC, start: Agent) -> Any:
     """SAC's learner with the agent's actor and, where it has both, its critics."""
-    policy = jax.tree.map(_copy, stochastic_actor(start.policy))
+    policy = copied(stochastic_actor(start.policy))
     critics, contexts = learner.critics, algorithm.objective.contexts(len(policy.low))
     given = [start.critics.get(name) for name in ("q", "q-twin")]
     if all(isinstance(critic, ActionCritic) for critic in given):
@@ -175,11 +175,7 @@ def _with_actor(learner: Any, algorithm: SAC, start: Agent) -> Any:
         policy=policy,
         policy_opt=algorithm._adam.init(policy),
         critics=critics,
-        target=jax.tree.map(_copy, critics),
+        target=copied(critics),
         critics_opt=algorithm._adam.init(critics),
-        average=None if learner.average is None else jax.tree.map(_copy, policy),
+        average=None if learner.average is None else copied(policy),
     )
-
-
-def _copy(x: Any) -> Any:
-    return x.copy() if eqx.is_array(x) else x

@@ -1,11 +1,10 @@
-"""Hunts in training: attacks that break the policy now are searched for, its next episodes meet them, and the policy
-that kept most under its hunt is the one saved."""
+"""Hunts in training: searches for what breaks the policy now.
+
+Its next episodes meet what was found, and the policy that kept most under its hunt is the one saved.
+"""
 
 from typing import Any, NamedTuple
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from wocar.agent import Agent
@@ -16,7 +15,7 @@ from wocar.attacks.robust_sarsa import RobustSarsa
 from wocar.episodes import run_episodes
 from wocar.mechanisms.directors import Directors, no_directors
 from wocar.threat import Threat
-from wocar.training.create_networks import vector_size
+from wocar.training.create_networks import copied, vector_size
 from wocar.training.run_config import RunConfig
 from wocar.types import EnvSpec
 
@@ -87,8 +86,3 @@ class Hunter:
     def restore(self, kept: Kept, data: dict[str, Any]) -> None:
         self.kept, self.hunts, self.steps = kept, data["hunts"], data["hunt_steps"]
         self.best, self.known = data["hunt_best"], data["hunt_known"]
-
-
-def copied(tree: Any) -> Any:
-    """With arrays of its own: those of a learner are given away at its next update."""
-    return jax.tree.map(lambda x: jnp.array(x, copy=True) if eqx.is_array(x) else x, tree)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wocar.files import one_line_errors
+from wocar.files import no_link, one_line_errors
 from wocar.training.sum_tree import SumTree
 from wocar.types import EnvSpec, Step, UserError
 
@@ -70,12 +70,13 @@ class ReplayBuffer:
         whole = (self.rows * self._n, *shape)
         size = int(np.prod(whole)) * dtype.itemsize
         with one_line_errors("write", path):
-            if not path.exists():
-                with open(path, "wb") as file:
+            if not os.path.lexists(path):
+                with open(path, "wb", opener=no_link) as file:
                     os.posix_fallocate(file.fileno(), 0, size)
-            if path.stat().st_size != size:
-                raise UserError(f"{path} is damaged: it has {path.stat().st_size} bytes, not {size}")
-            self._files.append(np.memmap(path, dtype, "r+", shape=whole))
+            with open(path, "r+b", opener=no_link) as file:
+                if (found := os.fstat(file.fileno()).st_size) != size:
+                    raise UserError(f"{path} is damaged: it has {found} bytes, not {size}")
+                self._files.append(np.memmap(file, dtype, "r+", shape=whole))
         return np.asarray(self._files[-1])
 
     def begin(self, obs: np.ndarray) -> None:

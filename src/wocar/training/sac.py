@@ -12,7 +12,7 @@ from wocar.config_base import COUNT, NOT_NEGATIVE, POSITIVE, SHARE, AlgorithmCon
 from wocar.mechanisms.objective import Info
 from wocar.mechanisms.sac_objective import ActorSignal, Critics, SACBatch, SACLoss, SACNotes, SACObjective
 from wocar.networks import ActionCritic, ContextCritic, SquashedGaussianPolicy, mlp, uniform_weights
-from wocar.training.create_networks import vector_size
+from wocar.training.create_networks import copied, vector_size
 from wocar.training.flat_adam import FlatAdam
 from wocar.training.replay_buffer import check_replay
 from wocar.types import Array, EnvSpec, UserError
@@ -122,13 +122,13 @@ class SAC:
         return SACLearner(
             policy=policy,
             critics=critics,
-            target=jax.tree.map(_copy, critics),
+            target=copied(critics),
             log_alpha=log_alpha,
             policy_opt=self._adam.init(policy),
             critics_opt=self._adam.init(critics),
             alpha_opt=self._adam.init(log_alpha),
             extra=self.objective.init(None, spec.obs_shape),
-            average=jax.tree.map(_copy, policy) if cfg.average else None,
+            average=copied(policy) if cfg.average else None,
         )
 
     def target_entropy(self, actions: int) -> float:
@@ -275,7 +275,3 @@ def follow(target: Any, source: Any, tau: float) -> Any:
 def create_critic(obs_size: int, action_size: int, key: jax.Array, hidden: tuple[int, ...]) -> ActionCritic:
     """Q(s, a) of actions in [-1, 1]."""
     return ActionCritic(uniform_weights(mlp([obs_size + action_size, *hidden, 1], key, activation="relu"), key))
-
-
-def _copy(x: Any) -> Any:
-    return x.copy() if eqx.is_array(x) else x

@@ -1,5 +1,6 @@
 """SAC's trainer: sampled actions into a replay, then its gradient steps in one call."""
 
+from functools import cached_property
 from typing import Any
 
 import equinox as eqx
@@ -27,12 +28,13 @@ class SACTrainer(OffPolicy):
         self.low, self.high = np.asarray(spec.actions.low), np.asarray(spec.actions.high)
         self.behaviour = algorithm.objective.behaviour
         self.attackers: Any = None
-        self.hunter = self._make_hunter()
         self._act = eqx.filter_jit(algorithm.objective.act)
 
-    def _make_hunter(self) -> Hunter | None:
+    @cached_property
+    def hunter(self) -> Hunter | None:
+        """Made when first asked for: what it keeps has the shapes of the learner."""
         config = self.config
-        if config.threat is None or getattr(config.robust, "hunt_begin", 1.0) >= 1:
+        if config.threat is None or self.algorithm.objective.hunt_begin >= 1:
             return None
         return Hunter(config, config.threat, self.spec, self._acting, self.learner.target)
 
@@ -62,7 +64,7 @@ class SACTrainer(OffPolicy):
         at_end = ended % config.segment == 0 or ended >= config.iterations
         if self.hunter is None or not at_end or self.normalises(ended * config.batch_steps):
             return False
-        begin: float = getattr(config.robust, "hunt_begin", 1.0)
+        begin: float = self.algorithm.objective.hunt_begin
         return ended >= begin * config.iterations
 
     def _hunt(self) -> dict[str, Any]:
