@@ -70,6 +70,8 @@ class AlgorithmConfig(ConfigBase):
     hidden: tuple[int, ...]
     normalise_obs: bool
     normalise_reward: bool = False
+    reward_cap: float | None = None
+    reward_slope: float = 0.0
     minibatches: int = 1
 
     @property
@@ -84,6 +86,8 @@ class AlgorithmConfig(ConfigBase):
 
 class ObjectiveConfig(ConfigBase):
     """Settings of what is added to a base algorithm."""
+
+    hunt_begin: float = 1.0
 
     def build(self, spec: EnvSpec, algorithm: AlgorithmConfig) -> Any:
         """The objective for an environment and a base algorithm."""

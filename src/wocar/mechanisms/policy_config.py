@@ -34,7 +34,11 @@ class RobustConfig(ObjectiveConfig, kind="state-adversarial"):
     """Share of the environments whose observations are perturbed, each episode one way: to push the action along a
     constant direction."""
 
-    ranges = COUNT.of("reg_steps") | NOT_NEGATIVE.of("kappa_reg") | SHARE.of("eps_ramp director_share")
+    hunt_begin: float = 1.0
+    """Share of training after which, at each checkpoint, directors that break the policy are hunted: the agent saved is
+    the one that kept most under its hunt. 1: never."""
+
+    ranges = COUNT.of("reg_steps") | NOT_NEGATIVE.of("kappa_reg") | SHARE.of("eps_ramp director_share hunt_begin")
 
     def build(self, spec: EnvSpec, algorithm: AlgorithmConfig) -> Any:
         from wocar.mechanisms.state_adversarial import StateAdversarial

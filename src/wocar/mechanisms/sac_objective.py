@@ -89,8 +89,6 @@ class SACObjective(Objective[SACBatch, ActorSignal, SACLoss, Any]):
 
     behaviour: Any = None
     """Perturbed acting while data is collected (`wocar.mechanisms.behaviour`); None: as SAC acts."""
-    hunt_begin: Any = 1.0
-    """Share of training after which what breaks the policy is hunted; 1: never."""
 
     def contexts(self, actions: int) -> int:
         """Size of the critics' context; 0: critics Q(s, a)."""

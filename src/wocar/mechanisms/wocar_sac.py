@@ -97,10 +97,6 @@ class WocarSAC(StateAdversarialSAC):
         shares = c.behave_worst, c.behave_natural, c.behave_director, c.behave_mean
         return Behaviour(*shares, hunted=c.behave_hunted) if any(shares) else None
 
-    @property
-    def hunt_begin(self) -> float:
-        return self.config.hunt_begin
-
     def contexts(self, actions: int) -> int:
         return actions + FLAGS if self.config.see_context else 0
 

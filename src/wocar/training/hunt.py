@@ -1,6 +1,6 @@
 """Hunts in training: searches for what breaks the policy now.
 
-Its next episodes meet what was found, and the policy that kept most under its hunt is the one saved.
+The policy that kept most under its hunt is the one saved, and SAC's next episodes meet what was found.
 """
 
 from typing import Any, NamedTuple
@@ -34,15 +34,28 @@ class Kept(NamedTuple):
 
     pool: Directors
     """The first `Hunter.known` rows: the latest first."""
-    policy: Any
-    critics: Any
-    """Of the policy that kept most."""
+    best: Any
+    """The arrays of the agent that kept most, as its trainer gave them."""
+
+
+def make_hunter(config: RunConfig, spec: EnvSpec, arrays: Any) -> "Hunter | None":
+    """For agents of such arrays; None where nothing is hunted."""
+    if config.robust is None or config.threat is None or config.robust.hunt_begin >= 1:
+        return None
+    return Hunter(config, config.threat, spec, arrays)
+
+
+def is_due(config: RunConfig, iteration: int) -> bool:
+    """Whether a hunt follows this iteration: at each checkpoint, after the share of training where hunts begin."""
+    ended = iteration + 1
+    at_end = ended % config.segment == 0 or ended >= config.iterations
+    return config.robust is not None and at_end and ended >= config.robust.hunt_begin * config.iterations
 
 
 class Hunter:
-    def __init__(self, config: RunConfig, threat: Threat, spec: EnvSpec, policy: Any, critics: Any) -> None:
+    def __init__(self, config: RunConfig, threat: Threat, spec: EnvSpec, arrays: Any) -> None:
         self.threat, self.seed, self.threads = threat, config.seed, config.threads
-        self.kept = Kept(no_directors(spec.actions.size, vector_size(spec), POOL), *copied((policy, critics)))
+        self.kept = Kept(no_directors(spec.actions.size, vector_size(spec), POOL), copied(arrays))
         self.known = self.hunts = self.steps = 0
         self.best = 0.0
 
@@ -50,8 +63,8 @@ class Hunter:
     def directors(self) -> Directors:
         return self.kept.pool.of(np.arange(self.known))
 
-    def hunt(self, agent: Agent, policy: Any, critics: Any) -> dict[str, Any]:
-        """Search what breaks `agent`, and keep its policy and critics where no earlier one kept more."""
+    def hunt(self, agent: Agent, arrays: Any) -> dict[str, Any]:
+        """Search what breaks `agent`, and keep its arrays where no earlier one kept more."""
         seed = SEED + 1_000 * self.seed + 20 * self.hunts
         found = evolve_directors(
             agent, self.threat, seed, GENERATIONS, POPULATION, self.directors, FINAL_EPISODES, self.threads
@@ -63,7 +76,7 @@ class Hunter:
         pool = Directors(*(x[:POOL].astype(np.float32) for x in first.joined(self.kept.pool)))
         self.known = min(self.known + FRESH, POOL)
         if not self.hunts or worst > self.best:
-            self.best, self.kept = worst, Kept(pool, *copied((policy, critics)))
+            self.best, self.kept = worst, Kept(pool, copied(arrays))
         else:
             self.kept = self.kept._replace(pool=pool)
         self.hunts += 1

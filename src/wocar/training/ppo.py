@@ -57,6 +57,10 @@ class PPOConfig(AlgorithmConfig, kind="ppo"):
     """Divide observations by their running standard deviation, after taking off the mean."""
     normalise_reward: bool = True
     """Divide rewards by the running standard deviation of their discounted sum."""
+    reward_cap: float | None = None
+    """Rewards above this count as this in training: no return is gained by risk beyond it. None: as they are."""
+    reward_slope: float = 0.0
+    """What one more above the cap counts; negative: beyond the cap there is something to lose."""
 
     ranges = (
         COUNT.of("n_envs n_steps policy_epochs value_epochs")

@@ -1,4 +1,4 @@
-"""Reward normalisation in the trainer; environments keep raw rewards."""
+"""Rewards as trainers learn from them: bent above a cap, normalised. Environments keep raw rewards."""
 
 from typing import NamedTuple
 
@@ -32,3 +32,11 @@ class RewardScaler(NamedTuple):
 
     def __call__(self, rewards: np.ndarray) -> np.ndarray:
         return np.clip(rewards / (self.returns.std + 1e-8), -10, 10).astype(np.float32)
+
+
+def bent_rewards(rewards: np.ndarray, cap: float | None, slope: float) -> np.ndarray:
+    """min(r, cap) + slope · max(r - cap, 0); without a cap as they are."""
+    if cap is None:
+        return rewards
+    above = np.maximum(rewards - np.float32(cap), 0)
+    return (np.minimum(rewards, np.float32(cap)) + np.float32(slope) * above).astype(rewards.dtype)

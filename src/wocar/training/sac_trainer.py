@@ -12,9 +12,10 @@ from wocar.agent import Agent
 from wocar.mechanisms.directors import Directors, no_directors
 from wocar.mechanisms.sac_objective import Critics, SACBatch
 from wocar.training.create_networks import vector_size
-from wocar.training.hunt import Hunter
+from wocar.training.hunt import Hunter, is_due, make_hunter
 from wocar.training.off_policy import OffPolicy
 from wocar.training.replay_buffer import Sample
+from wocar.training.reward import bent_rewards
 from wocar.training.run_config import RunConfig
 from wocar.training.sac import SAC
 from wocar.training.trainer import Iteration
@@ -33,10 +34,7 @@ class SACTrainer(OffPolicy):
     @cached_property
     def hunter(self) -> Hunter | None:
         """Made when first asked for: what it keeps has the shapes of the learner."""
-        config = self.config
-        if config.threat is None or self.algorithm.objective.hunt_begin >= 1:
-            return None
-        return Hunter(config, config.threat, self.spec, self._acting, self.learner.target)
+        return make_hunter(self.config, self.spec, (self._acting, self.learner.target))
 
     @property
     def _acting(self) -> Any:
@@ -59,26 +57,21 @@ class SACTrainer(OffPolicy):
         return done._replace(info=done.info | self._hunt()) if self._hunts_after(iteration) else done
 
     def _hunts_after(self, iteration: int) -> bool:
-        """At checkpoints, once observations are normalised as they will be to the end."""
-        config, ended = self.config, iteration + 1
-        at_end = ended % config.segment == 0 or ended >= config.iterations
-        if self.hunter is None or not at_end or self.normalises(ended * config.batch_steps):
-            return False
-        begin: float = self.algorithm.objective.hunt_begin
-        return ended >= begin * config.iterations
+        """Not before observations are normalised as they will be to the end."""
+        steps = (iteration + 1) * self.config.batch_steps
+        return self.hunter is not None and not self.normalises(steps) and is_due(self.config, iteration)
 
     def _hunt(self) -> dict[str, Any]:
         assert self.hunter is not None
-        policy, critics = self._acting, self.learner.target
-        return self.hunter.hunt(self._agent_of(policy, critics), policy, critics)
+        arrays = self._acting, self.learner.target
+        return self.hunter.hunt(self._agent_of(*arrays), arrays)
 
     def after_step(self, step: Step) -> None:
         if self.behaviour and (begins := step.is_reset).any():
             self.attackers = self.behaviour.drawn(self.attackers, begins, self.rng, self._hunted)
 
     def stored(self, step: Step) -> Step:
-        cap, slope = self.cfg.reward_cap, self.cfg.reward_slope
-        return step if cap is None else step._replace(rewards=bent_rewards(step.rewards, cap, slope))
+        return step._replace(rewards=bent_rewards(step.rewards, self.cfg.reward_cap, self.cfg.reward_slope))
 
     def act(self, steps: int, progress: float) -> tuple[np.ndarray, np.ndarray]:
         shape = self.env.n, self.spec.actions.size
@@ -115,7 +108,7 @@ class SACTrainer(OffPolicy):
     def agent(self) -> Agent:
         """The policy that kept most under its hunt; before the first one, or without, that of this moment."""
         if self.hunter and self.hunter.hunts:
-            return self._agent_of(self.hunter.kept.policy, self.hunter.kept.critics)
+            return self._agent_of(*self.hunter.kept.best)
         return self._agent_of(self._acting, self.learner.target)
 
     def _agent_of(self, policy: Any, target: Critics) -> Agent:
@@ -134,9 +127,3 @@ class SACTrainer(OffPolicy):
         super().restore(agent, state, data)
         if self.hunter:
             self.hunter.restore(state["hunt"], data)
-
-
-def bent_rewards(rewards: np.ndarray, cap: float, slope: float) -> np.ndarray:
-    """min(r, cap) + slope · max(r - cap, 0)."""
-    above = np.maximum(rewards - np.float32(cap), 0)
-    return (np.minimum(rewards, np.float32(cap)) + np.float32(slope) * above).astype(rewards.dtype)
