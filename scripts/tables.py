@@ -58,6 +58,17 @@ def ppo_time() -> str:
     return "\n".join(lines)
 
 
+def update_time() -> str:
+    """results/speed/update-time.json as a table."""
+    found = json.loads((ROOT / "results" / "speed" / "update-time.json").read_text())["processor ms per 2048 steps"]
+    lines = ["| update, processor ms per 2048 steps | policy | value and worst critic |", "|---|---:|---:|"]
+    for env, methods in found.items():
+        lines += [
+            f"| {name}, {env} | {' | '.join(f'{ms:.0f}' for ms in row.values())} |" for name, row in methods.items()
+        ]
+    return "\n".join(lines)
+
+
 def median_agents() -> list[list[dict[str, Any]]]:
     """The leaderboard's agents, those that differ in the seed alone together, the median by worst return first.
 
@@ -165,6 +176,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "bench": bench,
     "robust": robust,
     "ppo-time": ppo_time,
+    "update-time": update_time,
     "headline": headline,
     "headline-short": short_headline,
     "hardened": hardened,
