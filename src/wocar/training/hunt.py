@@ -3,13 +3,14 @@
 The policy that kept most under its hunt is the one saved, and SAC's next episodes meet what was found.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from wocar.agent import Agent
 from wocar.attacks.base import Perturbation
-from wocar.attacks.director_search import evolve_directors
+from wocar.attacks.director_search import evolve_directors, returns_under
 from wocar.attacks.own_critics import own_critic, own_q
 from wocar.attacks.robust_sarsa import RobustSarsa
 from wocar.episodes import run_episodes
@@ -17,16 +18,17 @@ from wocar.mechanisms.directors import Directors, no_directors
 from wocar.threat import Threat
 from wocar.training.create_networks import copied, vector_size
 from wocar.training.run_config import RunConfig
-from wocar.types import EnvSpec
 
 GENERATIONS, POPULATION, FINAL_EPISODES = 4, 32, 4
 """Of a hunt's evolution of directors."""
 OWN_EPISODES = 8
 """Episodes under the attack of each of the policy's own critics."""
-POOL, FRESH = 24, 4
-"""Directors that are remembered; those that a hunt adds."""
+POOL, FRESH, AGAIN = 24, 4, 6
+"""Directors that are remembered; those that a hunt adds; episodes of the best agent under each of those."""
 SEED = 7_000_000
 """Episodes of hunts are none of those of audits."""
+AgentOf = Callable[[Any], Agent]
+"""Makes an agent of the arrays that its trainer gave."""
 
 
 class Kept(NamedTuple):
@@ -38,11 +40,11 @@ class Kept(NamedTuple):
     """The arrays of the agent that kept most, as its trainer gave them."""
 
 
-def make_hunter(config: RunConfig, spec: EnvSpec, arrays: Any) -> "Hunter | None":
-    """For agents of such arrays; None where nothing is hunted."""
+def make_hunter(config: RunConfig, arrays: Any, agent_of: "AgentOf") -> "Hunter | None":
+    """For agents made of such arrays; None where nothing is hunted."""
     if config.robust is None or config.threat is None or config.robust.hunt_begin >= 1:
         return None
-    return Hunter(config, config.threat, spec, arrays)
+    return Hunter(config, config.threat, arrays, agent_of)
 
 
 def is_due(config: RunConfig, iteration: int) -> bool:
@@ -53,8 +55,9 @@ def is_due(config: RunConfig, iteration: int) -> bool:
 
 
 class Hunter:
-    def __init__(self, config: RunConfig, threat: Threat, spec: EnvSpec, arrays: Any) -> None:
-        self.threat, self.seed, self.threads = threat, config.seed, config.threads
+    def __init__(self, config: RunConfig, threat: Threat, arrays: Any, agent_of: AgentOf) -> None:
+        self.threat, self.seed, self.threads, self.agent_of = threat, config.seed, config.threads, agent_of
+        spec = agent_of(arrays).spec
         self.kept = Kept(no_directors(spec.actions.size, vector_size(spec), POOL), copied(arrays))
         self.known = self.hunts = self.steps = 0
         self.best = 0.0
@@ -63,16 +66,23 @@ class Hunter:
     def directors(self) -> Directors:
         return self.kept.pool.of(np.arange(self.known))
 
-    def hunt(self, agent: Agent, arrays: Any) -> dict[str, Any]:
-        """Search what breaks `agent`, and keep its arrays where no earlier one kept more."""
+    def hunt(self, arrays: Any) -> dict[str, Any]:
+        """Search what breaks the agent of these arrays; keep them where the best so far keeps less, also under that."""
+        agent = self.agent_of(arrays)
         seed = SEED + 1_000 * self.seed + 20 * self.hunts
         found = evolve_directors(
             agent, self.threat, seed, GENERATIONS, POPULATION, self.directors, FINAL_EPISODES, self.threads
         )
         own, steps = self._under_own_critics(agent, seed)
         worst = min(float(found.returns[0]), own)
+        fresh = found.directors.of(np.arange(FRESH))
+        if self.hunts:  # what breaks this agent may break the best one too
+            again, more = returns_under(
+                self.agent_of(self.kept.best), fresh, self.threat, seed + 19, AGAIN, self.threads
+            )
+            self.best, steps = min(self.best, float(again.min())), steps + more
         self.steps += found.steps + steps
-        first = found.directors.of(np.arange(FRESH)).unit
+        first = fresh.unit
         pool = Directors(*(x[:POOL].astype(np.float32) for x in first.joined(self.kept.pool)))
         self.known = min(self.known + FRESH, POOL)
         if not self.hunts or worst > self.best:

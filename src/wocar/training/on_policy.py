@@ -80,7 +80,7 @@ class OnPolicy:
         learner = forget(self.learner, rollout.begins)
         self.learner, info = self.algorithm.update(learner, transitions, key, progress)
         if self.hunter and is_due(self.config, iteration):
-            info = info | self.hunter.hunt(self._agent_of(self._arrays), self._arrays)
+            info = info | self.hunter.hunt(self._arrays)
         return Iteration(rollout.episode_returns, rollout.episode_lengths, info, {"policy": self.learner.policy})
 
     def collect(self, steps: int) -> Rollout:
@@ -95,7 +95,7 @@ class OnPolicy:
     @cached_property
     def hunter(self) -> Hunter | None:
         """Made when first asked for: what it keeps has the shapes of the learner."""
-        return make_hunter(self.config, self.spec, self._arrays)
+        return make_hunter(self.config, self._arrays, self._agent_of)
 
     @property
     def _arrays(self) -> OnPolicyArrays:

@@ -34,7 +34,7 @@ class SACTrainer(OffPolicy):
     @cached_property
     def hunter(self) -> Hunter | None:
         """Made when first asked for: what it keeps has the shapes of the learner."""
-        return make_hunter(self.config, self.spec, (self._acting, self.learner.target))
+        return make_hunter(self.config, (self._acting, self.learner.target), self._agent_of)
 
     @property
     def _acting(self) -> Any:
@@ -63,8 +63,7 @@ class SACTrainer(OffPolicy):
 
     def _hunt(self) -> dict[str, Any]:
         assert self.hunter is not None
-        arrays = self._acting, self.learner.target
-        return self.hunter.hunt(self._agent_of(*arrays), arrays)
+        return self.hunter.hunt((self._acting, self.learner.target))
 
     def after_step(self, step: Step) -> None:
         if self.behaviour and (begins := step.is_reset).any():
@@ -108,10 +107,11 @@ class SACTrainer(OffPolicy):
     def agent(self) -> Agent:
         """The policy that kept most under its hunt; before the first one, or without, that of this moment."""
         if self.hunter and self.hunter.hunts:
-            return self._agent_of(*self.hunter.kept.best)
-        return self._agent_of(self._acting, self.learner.target)
+            return self._agent_of(self.hunter.kept.best)
+        return self._agent_of((self._acting, self.learner.target))
 
-    def _agent_of(self, policy: Any, target: Critics) -> Agent:
+    def _agent_of(self, arrays: tuple[Any, Critics]) -> Agent:
+        policy, target = arrays
         agent, critics = super().agent(), self.algorithm.objective.exported(target)
         agent.policy = policy
         agent.critics = {name: critic.in_units(policy.low, policy.high) for name, critic in critics.items()}
