@@ -97,6 +97,32 @@ def test_advice_after_a_mistake(words: list[str], advice: str, capsys: pytest.Ca
     assert advice in said
 
 
+LONG = "a" * 5000
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["audit", LONG],
+        ["audit", "zoo:Hopper-v4/sac", "--attacks", "none", "--out", LONG],
+        ["estimate", LONG, "--eps", "0.1"],
+        ["export", LONG, "--to", "onnx", "--out", "x.onnx"],
+        ["harden", LONG, "--eps", "0.1", "--out", "x"],
+        ["import", LONG, "--out", "x"],
+        ["import", "x.zip", "--normaliser", LONG, "--out", "x"],
+        ["record", LONG],
+        ["report", LONG],
+        ["train", "ppo", "--env", "CartPole", "--out", LONG],
+        ["train", "pa-ad", "--victim", LONG],
+        ["reproduce", "table-mujoco", "--out", LONG, "--scale", "smoke"],
+    ],
+    ids=lambda words: " ".join(word[:20] for word in words),
+)
+def test_a_name_too_long_is_told_in_one_line(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, said = run(capsys, *words)
+    assert code == 2 and said.startswith("wocar: ") and said.count("\n") == 1, said[-300:]
+
+
 def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "-V") == run(capsys, "--version") == (0, f"{__version__}\n", "")
 
