@@ -1,9 +1,9 @@
-"""Fuzzer of everything that reads files: python scripts/fuzz.py [--minutes N | --files N] [--json results/fuzz.json]
+"""Fuzzer of everything that reads files: python scripts/fuzz.py [--minutes N | --files N] [--json FILE]
 
 Each file is an honest one of its kind, damaged by a rule that follows from seed and number. A reader may refuse it in
 one line (UserError) or take it. Anything else counts as found: another exception, the death of the process, an event
 of code run (a process, a socket, a file written outside the folder), more than 10 s of the processor or 60 s by the
-clock, more than 1 GB of memory.
+clock, more than 1 GB of memory. With the --json of an earlier run it goes on from there.
 """
 
 import argparse
@@ -24,16 +24,26 @@ START_SECONDS = 300.0
 """In which a worker must have begun: it imports JAX and reads every honest file first."""
 
 
-def supervise(seed: int, files: int, seconds: float, on_progress: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Run workers one after the other until enough is read; one that dies is replaced and its file is recorded."""
-    until, number = time.monotonic() + seconds, 0
-    counts: dict[str, dict[str, int]] = {}
-    found: list[dict[str, Any]] = []
-    most, start, workers = {"seconds": 0.0, "bytes": 0}, time.monotonic(), 0
+NOTHING: dict[str, Any] = {"files": 0, "minutes": 0.0, "workers": 0, "found": [], "kinds": {}}
+NOTHING |= {"most_of_one_file": {"seconds": 0.0, "bytes": 0}}
+
+
+def supervise(
+    seed: int, files: int, seconds: float, on_progress: Callable[[dict[str, Any]], None], before: dict[str, Any]
+) -> dict[str, Any]:
+    """Run workers one after the other until enough is read; one that dies is replaced and its file is recorded.
+
+    `before`: what an earlier run with this seed gave, which is gone on with.
+    """
+    start, until, number = time.monotonic(), time.monotonic() + seconds, before["files"]
+    counts: dict[str, dict[str, int]] = before["kinds"]
+    found: list[dict[str, Any]] = before["found"]
+    most, workers = before["most_of_one_file"], before["workers"]
 
     def report() -> dict[str, Any]:
         about = {"seed": seed, "files": sum(sum(row.values()) for row in counts.values())}
-        about |= {"minutes": round((time.monotonic() - start) / 60, 2), "workers": workers, "most_of_one_file": most}
+        minutes = before["minutes"] + (time.monotonic() - start) / 60
+        about |= {"minutes": round(minutes, 2), "workers": workers, "most_of_one_file": most}
         return {**about, "found": found[:200], "kinds": dict(sorted(counts.items()))}
 
     while number < files and time.monotonic() < until:
@@ -71,7 +81,8 @@ def supervise(seed: int, files: int, seconds: float, on_progress: Callable[[dict
             process.wait()
             if begun is not None and number < files and time.monotonic() < until:
                 found.append({**begun, "outcome": "the process died or hung"})
-                counts.setdefault(begun["kind"], {"taken": 0, "refused": 0})["died"] = 1
+                counts.setdefault(begun["kind"], {"taken": 0, "refused": 0}).setdefault("died", 0)
+                counts[begun["kind"]]["died"] += 1
                 number = begun["number"] + 1
     return report()
 
@@ -107,7 +118,12 @@ def main() -> int:
         if options.json:
             options.json.write_text(json.dumps(result, indent=1) + "\n")
 
-    result = supervise(options.seed, options.files, 60 * options.minutes, keep)
+    before = NOTHING
+    if options.json and options.json.is_file():
+        before = json.loads(options.json.read_text())
+        if before["seed"] != options.seed:
+            raise SystemExit(f"{options.json} is of seed {before['seed']}")
+    result = supervise(options.seed, options.files, 60 * options.minutes, keep, before)
     keep(result)
     print(json.dumps({name: value for name, value in result.items() if name != "found"}, indent=1))
     for item in result["found"][:20]:

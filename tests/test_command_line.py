@@ -89,6 +89,18 @@ def test_a_training_takes_them(tmp_path: Path, capsys: pytest.CaptureFixture[str
         (["train", "ppo", "--env", "Hoper-v4"], "Did you mean: `Hopper`?"),
         (["train", "ppo", "--sted", "1"], "did you mean --seed?"),
         (["suites", "mujoco"], "did you mean mujoco-v"),
+        (["train", "ppo", "--sted", "1"], "wocar: unknown option --sted; did you mean --seed?; see"),
+        (["train", "ppo", "--foo=1", "--bar", "2"], "wocar: unknown option --foo=1, --bar; see"),
+        (["train", "ppo", "--steps"], "wocar: --steps needs a value; see wocar train ppo --help"),
+        (["train", "ppo", "--steps", "many"], "wocar: --steps: 'many' is not a whole number; see"),
+        (["audit"], "wocar: PATH is missing; see wocar audit --help"),
+        (["harden", "zoo:Hopper-v4/wocar-sac", "--eps", "0.1"], "wocar: --out is missing; see wocar harden --help"),
+        (["audit", "nope.zip"], "wocar: there is no nope.zip"),
+        (["import", "nope.zip", "--out", "x"], "wocar: there is no nope.zip"),
+        (["audit", "zoo:Hopper-v4/wocar-sac", "--eps", "nan"], "--eps must be a number from 0 up, not nan"),
+        (["audit", "zoo:Hopper-v4/wocar-sac", "--fail-below", "nan"], "--fail-below must be a number, not nan"),
+        (["audit", "zoo:Hopper-v4/wocar-sac", "--env", "HalfCheetah"], "(observations (17,), 6 action coordinates)"),
+        (["train", "ppo", "--env", "CartPole", "--policy-lr", "nan"], "--policy-lr must be"),
     ],
 )
 def test_advice_after_a_mistake(words: list[str], advice: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -104,7 +116,7 @@ LONG = "a" * 5000
     "words",
     [
         ["audit", LONG],
-        ["audit", "zoo:Hopper-v4/sac", "--attacks", "none", "--out", LONG],
+        ["audit", "zoo:Hopper-v4/wocar-sac", "--attacks", "none", "--out", LONG],
         ["estimate", LONG, "--eps", "0.1"],
         ["export", LONG, "--to", "onnx", "--out", "x.onnx"],
         ["harden", LONG, "--eps", "0.1", "--out", "x"],
@@ -147,6 +159,12 @@ def test_help_has_no_none(command: str, capsys: pytest.CaptureFixture[str]) -> N
     code, shown, _ = run(capsys, command, "--help")
     assert code == 0 and shown.startswith(f"usage: wocar {command}")
     assert "None" not in shown
+
+
+def test_help_has_no_comments_of_the_source(capsys: pytest.CaptureFixture[str]) -> None:
+    for method in ("wocar-sac", "wocar-ppo", "radial-dqn", "pa-ad"):
+        shown = run(capsys, "train", method, "--help")[1]
+        assert "algorithm options" in shown and "noqa" not in shown and "type: ignore" not in shown
 
 
 def test_help_of_training_names_methods_and_presets(capsys: pytest.CaptureFixture[str]) -> None:

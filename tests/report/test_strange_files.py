@@ -177,6 +177,23 @@ def test_links_out_of_the_folder_and_endless_depth_are_left_out(tmp_path: Path, 
     subprocess.run(["rm", "-r", folder / "a"], check=True)  # too deep for pytest
 
 
+def test_texts_and_radii_without_end_are_left_out(tmp_path: Path, write: SimpleNamespace) -> None:
+    """Each radius has its table of all agents, and texts are looked at many times."""
+    write.audit(tmp_path / "good.json", "Hopper-v4", "ppo", 0, (0.075,), 3000.0)
+    data = json.loads((tmp_path / "good.json").read_text())
+    row = data["attacks"]["none"]
+    points = [{"attacks": {"none": row, "random": {**row, "eps": i / 2000}}} for i in range(2000)]
+    long = "-" + "1" * 10**6 + "x"
+    for name, change in {"radii": {"curve": points}, "env": {"env": long}, "name": {"attacks": {long: row}}}.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(data | change))
+    start = time.process_time()
+    assert reported(tmp_path) == 0
+    assert time.process_time() - start < 5
+    found = collect([tmp_path])
+    assert len(found.audits) == 1 and len(found.notes) == 3
+    assert "2,000 radii" in found.notes[2] and "env has 1,000,002 characters" in found.notes[0]
+
+
 def test_the_run_that_an_audit_names_is_shown(tmp_path: Path, write: SimpleNamespace) -> None:
     write.run(tmp_path / "elsewhere" / "run", "Hopper-v4", "ppo", 0)
     (tmp_path / "found").mkdir()

@@ -38,6 +38,8 @@ def main(argv: list[str]) -> int:
     out = options.out
     if isfile(out) or (isdir(out) and not {p.name for p in out.iterdir()} <= FILES | {ADVERSARY}):
         raise UserError(f"{out} holds other files than an agent's; choose another folder")
+    if not exists(options.file):
+        raise UserError(f"there is no {options.file}")
     allow_import(options.env)
     found = load_all(options.file, options.env, options.normaliser, env_spec)
     if exists(out / "agent.json") and not options.replace and not _same(found.victim, out):

@@ -107,7 +107,7 @@ class Group:
     def label(self) -> str:
         return method_label(self.method, self.variant)
 
-    @property
+    @cached_property
     def task(self) -> str:
         """The name in the paper: without version and number of frames."""
         return re.sub(r"(-stack\d+)?-v\d+$", "", self.env)

@@ -21,6 +21,8 @@ NOT_ENTERED = {"agent", "audits", "checkpoints", "tensorboard", "parts", "figure
 """Folders without results of agents; attackers are trained in `audits` and `parts`."""
 CLIPS = (".gif", ".mp4", ".png")
 CURVE_POINTS = 80
+MOST_RADII = 100
+"""In one audit."""
 DEEPEST = 128
 """Parts of a path that is shown."""
 
@@ -228,7 +230,11 @@ class _Collector:
             self.sources.clips.append(file)
 
     def audit(self, file: Path, data: dict[str, Any]) -> None:
-        if self.good(file, data, AuditData):
+        if not self.good(file, data, AuditData):
+            return
+        if (radii := len(data.get("curve", ()))) > MOST_RADII:  # each has its table, of all agents
+            self.sources.notes.append(f"{file} has {radii:,} radii, more than {MOST_RADII}: it is left out")
+        else:
             calibration = _calibration(file.with_name(f"{file.stem}-calibration.json"))
             self.sources.audits.append(AuditFile(file, data, calibration))
 

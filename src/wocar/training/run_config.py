@@ -56,7 +56,7 @@ class RunConfig:
     """Keep every checkpoint, not the last two only: to look at the agent as it was during training."""
     threads: int = 2
     """Threads that step the environments."""
-    algorithm: AlgorithmConfig = PPOConfig()  # noqa: RUF009
+    algorithm: AlgorithmConfig = PPOConfig()
     robust: ObjectiveConfig | None = None
     attack: AttackConfig | None = None
     adversary: AdversaryConfig | None = None
