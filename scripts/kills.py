@@ -7,15 +7,20 @@ until there were enough kills. What comes out must equal, bit for bit, what come
 import argparse
 import hashlib
 import json
+import multiprocessing
 import os
 import random
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
+
+import wocar.cli.audit_command
+import wocar.cli.reproduce_command
+import wocar.cli.train_command  # noqa: F401  imported once, for all that are started
+from wocar.cli import main as main_of_wocar
 
 CLOCK = ("time", "rate", "seconds")
 SIZES = {"steps": 4096, "checkpoint-every": 256, "n-envs": 4, "n-steps": 32, "minibatches": 2, "hidden": 8}
@@ -33,10 +38,21 @@ def commands(agent: Path) -> dict[str, list[str]]:
     }
 
 
-def start(words: list[str], folder: Path) -> "subprocess.Popen[bytes]":
-    command = [sys.executable, "-m", "wocar", *words]
-    log = (folder.parent / f"{folder.name}.log").open("ab")
-    return subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, start_new_session=True)
+def start(words: list[str], folder: Path) -> Any:
+    """A process of its own group that runs the command: a fork of this one, which has only imported wocar."""
+    process = multiprocessing.get_context("fork").Process(target=_run, args=(words, folder))
+    process.start()
+    return process
+
+
+def _run(words: list[str], folder: Path) -> None:
+    os.setsid()
+    os.chdir(folder)
+    log = os.open(folder.parent / f"{folder.name}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    sys.argv = ["wocar", *words]
+    main_of_wocar(words)
 
 
 def outcome(folder: Path) -> Result:
@@ -57,9 +73,9 @@ def outcome(folder: Path) -> Result:
     return found
 
 
-def begun(process: "subprocess.Popen[bytes]", before: float, folder: Path) -> bool:
+def begun(process: Any, before: float, folder: Path) -> bool:
     """Wait until the process has written something; False where it ends before."""
-    while process.poll() is None:
+    while process.is_alive():
         if any(path.lstat().st_mtime > before for path in folder.rglob("*") if path.exists()):
             return True
         time.sleep(0.02)
@@ -72,7 +88,8 @@ def whole(words: list[str], folder: Path) -> tuple[Result, float]:
     process = start(words, folder)
     begun(process, time.time() - 1, folder)
     first = time.monotonic()
-    if process.wait():
+    process.join()
+    if process.exitcode:
         raise SystemExit((folder.parent / f"{folder.name}.log").read_text()[-2000:])
     return outcome(folder), time.monotonic() - first
 
@@ -85,14 +102,14 @@ def killed(words: list[str], folder: Path, length: float, rng: random.Random, mo
         before = time.time()
         process = start(words, folder)
         begun(process, before, folder)
-        try:
-            process.wait(moment := rng.uniform(0, length) if len(moments) < most else None)
-        except subprocess.TimeoutExpired:
+        moment = rng.uniform(0, 0.7 * length)
+        process.join(moment if len(moments) < most else None)
+        if process.is_alive():
             os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            moments.append(round(moment or 0.0, 3))
+            process.join()
+            moments.append(round(moment, 3))
             continue
-        if process.returncode:
+        if process.exitcode:
             raise SystemExit((folder.parent / f"{folder.name}.log").read_text()[-2000:])
         return moments
 
