@@ -91,7 +91,9 @@ clean:  ## remove caches and builds, keep .venv and results
 	$(PIP) --no-deps --no-build-isolation -e .
 	touch $@
 
-# PyTorch goes first and alone: Stable-Baselines3 then finds its requirement met and fetches no other build.
+# PyTorch goes first and alone: Stable-Baselines3 then finds its requirement met and fetches no other build. It is the one
+# file without a hash: each index has builds of its own of one version (CPU, CUDA, ROCm), and a list of the hashes of some
+# would refuse the others. It is compared with in tests; set-up and wocar itself do not use it.
 .venv/.oracle: .venv/.setup
 	$(PIP) -c requirements/lock.txt $(TORCH)
 	$(HASHED)oracle.txt

@@ -89,12 +89,50 @@ def test_a_training_takes_them(tmp_path: Path, capsys: pytest.CaptureFixture[str
         (["train", "ppo", "--env", "Hoper-v4"], "Did you mean: `Hopper`?"),
         (["train", "ppo", "--sted", "1"], "did you mean --seed?"),
         (["suites", "mujoco"], "did you mean mujoco-v"),
+        (["train", "ppo", "--sted", "1"], "wocar: unknown option --sted; did you mean --seed?; see"),
+        (["train", "ppo", "--foo=1", "--bar", "2"], "wocar: unknown option --foo=1, --bar; see"),
+        (["train", "ppo", "--steps"], "wocar: --steps needs a value; see wocar train ppo --help"),
+        (["train", "ppo", "--steps", "many"], "wocar: --steps: 'many' is not a whole number; see"),
+        (["audit"], "wocar: PATH is missing; see wocar audit --help"),
+        (["harden", "zoo:Hopper-v4/wocar-sac", "--eps", "0.1"], "wocar: --out is missing; see wocar harden --help"),
+        (["audit", "nope.zip"], "wocar: there is no nope.zip"),
+        (["import", "nope.zip", "--out", "x"], "wocar: there is no nope.zip"),
+        (["audit", "zoo:Hopper-v4/wocar-sac", "--eps", "nan"], "--eps must be a number from 0 up, not nan"),
+        (["audit", "zoo:Hopper-v4/wocar-sac", "--fail-below", "nan"], "--fail-below must be a number, not nan"),
+        (["audit", "zoo:Hopper-v4/wocar-sac", "--env", "HalfCheetah"], "(observations (17,), 6 action coordinates)"),
+        (["train", "ppo", "--env", "CartPole", "--policy-lr", "nan"], "--policy-lr must be"),
     ],
 )
 def test_advice_after_a_mistake(words: list[str], advice: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, said = run(capsys, *words)
     assert code == 2 and said.count("\n") == 1
     assert advice in said
+
+
+LONG = "a" * 5000
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["audit", LONG],
+        ["audit", "zoo:Hopper-v4/wocar-sac", "--attacks", "none", "--out", LONG],
+        ["estimate", LONG, "--eps", "0.1"],
+        ["export", LONG, "--to", "onnx", "--out", "x.onnx"],
+        ["harden", LONG, "--eps", "0.1", "--out", "x"],
+        ["import", LONG, "--out", "x"],
+        ["import", "x.zip", "--normaliser", LONG, "--out", "x"],
+        ["record", LONG],
+        ["report", LONG],
+        ["train", "ppo", "--env", "CartPole", "--out", LONG],
+        ["train", "pa-ad", "--victim", LONG],
+        ["reproduce", "table-mujoco", "--out", LONG, "--scale", "smoke"],
+    ],
+    ids=lambda words: " ".join(word[:20] for word in words),
+)
+def test_a_name_too_long_is_told_in_one_line(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, said = run(capsys, *words)
+    assert code == 2 and said.startswith("wocar: ") and said.count("\n") == 1, said[-300:]
 
 
 def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -121,6 +159,12 @@ def test_help_has_no_none(command: str, capsys: pytest.CaptureFixture[str]) -> N
     code, shown, _ = run(capsys, command, "--help")
     assert code == 0 and shown.startswith(f"usage: wocar {command}")
     assert "None" not in shown
+
+
+def test_help_has_no_comments_of_the_source(capsys: pytest.CaptureFixture[str]) -> None:
+    for method in ("wocar-sac", "wocar-ppo", "radial-dqn", "pa-ad"):
+        shown = run(capsys, "train", method, "--help")[1]
+        assert "algorithm options" in shown and "noqa" not in shown and "type: ignore" not in shown
 
 
 def test_help_of_training_names_methods_and_presets(capsys: pytest.CaptureFixture[str]) -> None:

@@ -27,6 +27,8 @@ from wocar.reproduce.tasks import Task, TaskFolder
 
 OPERATIONS = {"os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.truncate", "os.link", "ctypes.dlsym"}
 FEW = 9
+ALL = os.environ.get("DEATHS") == "all"
+PAGES, ATTACKS = (9, "none,random,random-corner,maxdiff-plain,pgd-10") if ALL else (2, "none,random")
 
 
 class Death(BaseException):
@@ -79,7 +81,7 @@ def audit(folder: Path) -> None:
     spec = env_spec("CartPole-v1")
     policy = CategoricalPolicy.create(spec.obs_shape[0], spec.actions.size, jax.random.key(0), (4,))
     agent = Agent(spec, RunningNormaliser.create(spec.obs_shape), policy, {}, {"method": "ppo"})
-    result = wocar.audit(agent, attacks="none,random", eps=0.1, episodes=2, out=folder / "parts")
+    result = wocar.audit(agent, attacks=ATTACKS, eps=0.1, episodes=2, out=folder / "parts")
     write_json(folder / "audit.json", {"attacks": result["attacks"], "worst": result["worst"]})
 
 
@@ -124,7 +126,7 @@ def reproduce(folder: Path) -> None:
     chart = {"name": "c", "title": "t", "about": "", "x": "x", "y": "y", "kind": "lines", "series": [], "sources": []}
     if not (folder / "chart.json").exists():
         write_json(folder / "chart.json", {"chart": chart})
-    result = carry_out([ChartTask(0), ChartTask(1)], folder, HereExecutor(folder))
+    result = carry_out([ChartTask(number) for number in range(PAGES)], folder, HereExecutor(folder))
     assert not result.failed
 
 
@@ -146,7 +148,10 @@ def contents(folder: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize("work", [train, audit, reproduce], ids=lambda work: work.__name__)
 def test_death_before_a_file_operation_changes_nothing(
-    work: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    work: Callable[[Path], None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    record_property: Callable[[str, object], None],
 ) -> None:
     monkeypatch.setattr("wocar.training.tensorboard.TensorBoardWriter.__init__", lambda *_: None)
     monkeypatch.setattr("wocar.training.tensorboard.TensorBoardWriter.add", lambda *_: None)
@@ -156,7 +161,7 @@ def test_death_before_a_file_operation_changes_nothing(
     count = MORTALITY.run(whole, work)
     wanted = contents(whole)
     assert count > FEW and wanted
-    every = range(count) if os.environ.get("DEATHS") == "all" else range(0, count, -(-count // FEW))
+    every = range(count) if ALL else range(0, count, -(-count // FEW))
     for last in every:
         folder = tmp_path / "cut"
         folder.mkdir()
@@ -165,3 +170,4 @@ def test_death_before_a_file_operation_changes_nothing(
         left = {name: value for name, value in contents(folder).items() if value != "left over"}
         assert left == wanted, f"after a death before operation {last} of {count}"
         shutil.rmtree(folder)
+    record_property("deaths", len(every))

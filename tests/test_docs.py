@@ -16,7 +16,7 @@ PAGES = [
     *sorted((ROOT / "docs").rglob("*.md")),
     *sorted((ROOT / "results").rglob("README.md")),
 ]
-SCRIPTS = sorted((ROOT / "scripts").iterdir())
+SCRIPTS = sorted(file for file in (ROOT / "scripts").rglob("*") if file.suffix in (".py", ".sh"))
 MODULE = re.compile(r"\b(wocar(?:\.(?!json)\w+)+)")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 FILE = re.compile(r"`((?:src|tests|scripts|docs|requirements)/[\w./-]+)`")

@@ -8,7 +8,16 @@ from pathlib import Path
 import pytest
 
 from wocar import files
-from wocar.files import atomic_directory, no_link, read_json, read_json_lines, read_regular, remove_partial, write_json
+from wocar.files import (
+    atomic_directory,
+    named_path,
+    no_link,
+    read_json,
+    read_json_lines,
+    read_regular,
+    remove_partial,
+    write_json,
+)
 from wocar.types import UserError
 
 
@@ -115,3 +124,15 @@ def test_a_link_is_not_written_through(tmp_path: Path) -> None:
         with pytest.raises(OSError, match="symbolic"), open(tmp_path / name, mode, opener=no_link):
             pass
     assert (tmp_path / "precious").read_text() == "kept" and not (tmp_path / "new").exists()
+
+
+def test_a_name_that_nothing_can_have_is_no_path(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "file").touch()
+    deep = "/".join(["a" * 200] * 20)
+    edge = "/".join(["a" * 200] * 30)[: os.pathconf(tmp_path, "PC_PATH_MAX") - len(str(tmp_path)) - 6]
+    for name in ("a" * 5000, deep, edge, "a\0b", "\ud800", "loop", "loop/x"):
+        assert named_path(tmp_path, name) is None, name[:20]
+    for name in ("", "file", "file/x", "nope/x", "../x", "/x"):
+        path = named_path(tmp_path, name)
+        assert path == tmp_path / name and not (path / "run.json").is_file()

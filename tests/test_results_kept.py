@@ -110,3 +110,10 @@ def test_a_wrong_way_to_draw_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MUJOCO_GL", "foo")
     with pytest.raises(UserError, match="MUJOCO_GL is 'foo'; set it to egl or osmesa"):
         make_rendered("CartPole-v1", 0)
+
+
+def test_rows_are_not_preceded_by_warnings_of_libraries() -> None:
+    words = ["audit", "zoo:Hopper-v4/wocar-sac", "--attacks", "none", "--episodes", "1"]
+    done = subprocess.run([sys.executable, "-m", "wocar", *words], capture_output=True, text=True)
+    assert done.returncode == 0 and "none at eps 0" in done.stderr
+    assert all(line.startswith("wocar: ") for line in done.stderr.splitlines()), done.stderr

@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass, field
+from os.path import isdir, isfile
 from pathlib import Path
 from typing import Any, ClassVar, NotRequired, TypedDict
 
@@ -174,7 +175,7 @@ class Agent:
     def save(self, directory: Path | str) -> None:
         """Write the agent as a directory of JSON and safetensors, atomically; replaces an older agent."""
         path = Path(directory)
-        if path.is_dir() and not {p.name for p in path.iterdir()} <= FILES:
+        if isdir(path) and not {p.name for p in path.iterdir()} <= FILES:
             raise UserError(f"{path} holds other files than an agent's; choose another folder")
         with atomic_directory(path) as folder:
             self.write(folder)
@@ -207,7 +208,7 @@ class Agent:
 def load_agent(directory: Path | str) -> Agent:
     """Read what `Agent.save` wrote; nothing in the files is executed."""
     folder = Path(directory)
-    if not (folder / "agent.json").is_file():
+    if not isfile(folder / "agent.json"):
         raise UserError(f"no agent in {folder}: it has no agent.json")
     data = read_json(folder / "agent.json", MOST_BYTES)
     if not isinstance(data, dict) or data.get("format") != FORMAT:

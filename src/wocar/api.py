@@ -4,6 +4,7 @@ import dataclasses
 import math
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from os.path import exists
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,7 @@ def training_config(
     allow_import(env)
     task = Path(victim or "").name if entry.attack else env.replace("/", "-")
     folder = Path(out or f"runs/{method}-{task}-seed{seed}")
-    if resume and (folder / "run.json").exists():
+    if resume and exists(folder / "run.json"):
         stored = load_config(folder)
         if stored.method != method:
             raise UserError(f"{folder} holds a run of {stored.method}, not of {method}")
@@ -154,7 +155,7 @@ def audit(
     if isinstance(attacks, str):
         attacks = [name.strip() for name in attacks.split(",")]
     path = Path(agent) if isinstance(agent, Path | str) else None
-    foreign = path is None or (path.exists() and is_foreign(path))
+    foreign = path is None or (exists(path) and is_foreign(path))
     victim = load(agent, env if foreign else None, normaliser)  # others move in the plan
     trained = training_return(path) if path else None
     start, origin = _threat_of_audit(threat, sensors, victim, attacks)

@@ -11,6 +11,7 @@ import shutil
 import stat
 import uuid
 from collections.abc import Iterator
+from os.path import isdir, isfile
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,9 @@ MOST_JSON, MOST_LOG, MOST_ARRAYS = 16_000_000, 64_000_000, 256_000_000
 """Largest files that are read, in bytes: JSON takes many times as much memory."""
 MOST_VALUES = 2_000_000
 """Values in one file of JSON, and as many again for its lines."""
+
+LONGEST_NAME = "x" * 64
+"""No shorter than the names that are looked for in folders."""
 
 
 @contextlib.contextmanager
@@ -77,6 +81,17 @@ def read_regular(path: Path, most: int) -> bytes:
             return file.read(about.st_size)  # asked for more, it would set aside as much memory
 
 
+def named_path(folder: Path, name: str) -> Path | None:
+    """The path that a file names, from a folder; None where nothing can be there: too long, a loop, no permission."""
+    try:
+        os.lstat(folder / name / LONGEST_NAME)
+    except (FileNotFoundError, NotADirectoryError):
+        return folder / name
+    except (OSError, ValueError):  # a NUL, half a pair
+        return None
+    return folder / name
+
+
 def read_json(path: Path, most: int = MOST_JSON) -> Any:
     data = read_regular(path, most)
     try:
@@ -89,7 +104,7 @@ def read_json(path: Path, most: int = MOST_JSON) -> Any:
 def read_json_lines(path: Path) -> list[Any]:
     """The JSON values of a file, one per line, up to a line that is cut short; none where there is no file."""
     rows = []
-    for line in read_lines(path) if path.is_file() else []:
+    for line in read_lines(path) if isfile(path) else []:
         try:
             rows.append(parse_json(line))
         except (ValueError, RecursionError):  # still being written, or cut short by a kill
@@ -122,7 +137,7 @@ def atomic_directory(path: Path) -> Iterator[Path]:
 def _take_name(new: Path, path: Path) -> None:
     """Give a directory a name; what has it already is then found under the other's."""
     for folder in (*new.rglob("*"), new):
-        if folder.is_dir():
+        if isdir(folder):
             _sync(folder)
     try:
         os.rename(new, path)
@@ -158,10 +173,10 @@ def _sync(folder: Path) -> None:
 
 def remove_partial(folder: Path) -> None:
     """Remove what `atomic_directory` and `write_atomic` left in a folder when their process died."""
-    for path in folder.glob("*.partial") if folder.is_dir() else ():
+    for path in folder.glob("*.partial") if isdir(folder) else ():
         if PARTIAL.search(path.name):
             with contextlib.suppress(OSError):
-                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+                shutil.rmtree(path) if isdir(path) and not path.is_symlink() else path.unlink()
 
 
 def tree_arrays(tree: Any) -> dict[str, np.ndarray]:

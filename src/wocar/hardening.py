@@ -3,6 +3,7 @@
 import dataclasses
 import time
 from collections.abc import Callable, Sequence
+from os.path import exists
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
@@ -192,14 +193,14 @@ class _Hardening:
     def _open(self, resume: bool) -> None:
         """The folder of a new hardening, or that of one to go on with."""
         start, state = self.folder / "start", self.folder / "state.json"
-        if (self.config.out / "run.json").exists() and not resume:
+        if exists(self.config.out / "run.json") and not resume:
             raise UserError(f"{self.config.out} already holds a run; continue it with --resume or choose another --out")
-        if start.exists():
+        if exists(start):
             if load_agent(start).digest() != self.first.digest():
                 raise UserError(f"{self.config.out} is the hardening of another agent; choose another --out")
         else:
             self.first.save(start)
-        if state.exists():
+        if exists(state):
             self.checks, self.reached = read_state(state)
 
     def _audit(self, agent: Agent, name: str) -> AuditResult:

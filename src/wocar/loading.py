@@ -1,6 +1,7 @@
 """Agents from wherever they are, and to where they are needed."""
 
 import dataclasses
+from os.path import exists, isfile
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ def load(agent: AgentSource, env: str | None = None, normaliser: Path | str | No
     if isinstance(agent, Path | str) and is_zoo_name(agent):
         agent = find_entry(agent).agent()
     path = Path(agent) if isinstance(agent, Path | str) else None
-    if path is not None and not path.exists():
+    if path is not None and not exists(path):
         raise UserError(f"there is no {path}")
     if path is not None and interop.is_foreign(path):
         return interop.load(path, env, statistics, env_spec)
@@ -75,7 +76,7 @@ def export(
 
 def load_attacker(path: Path) -> Agent:
     """The adversary in a folder, or the one that a published file holds beside its victim."""
-    if not path.is_file():
+    if not isfile(path):
         return load_run_agent(path)
     adversary = interop.load_all(path).adversary
     if adversary is None:

@@ -23,6 +23,8 @@ from typing import (
 
 from wocar.types import UserError
 
+LONGEST = 20_000
+"""Characters of a text, or of a name in an object."""
 LARGEST = 1e15
 """Numbers beyond this are not measurements: sums and differences of them lose their meaning."""
 
@@ -52,7 +54,10 @@ def fault(value: Any, kind: Any, at: str = "it") -> str:
         )
     if origin in (dict, Mapping):
         problems = (
-            [fault(item, arguments[1], f"{at}.{name}") for name, item in value.items()]
+            [
+                fault(name, str, f"a name in {at}") or fault(item, arguments[1], f"{at}.{name}")
+                for name, item in value.items()
+            ]
             if isinstance(value, dict)
             else [f"{at} is no object"]
         )
@@ -96,6 +101,8 @@ def _plain_fault(value: Any, kind: Any, at: str) -> str:
         fits = isinstance(value, int | float) and not isinstance(value, bool) and _finite(value)
     elif kind is int:
         fits = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
+    elif kind is str and isinstance(value, str) and len(value) > LONGEST:
+        return f"{at} has {len(value):,} characters"
     elif kind in (bool, str, dict, list):
         fits = isinstance(value, kind)
     elif kind is Path:

@@ -57,6 +57,7 @@ for how in HOW:
     ],
 )
 def test_faults_name_their_place(how: str, words: str) -> None:
+    Broken.steps = 0
     env = make_env(f"Broken-{how}-v0", 2, 0)
     env.reset()
     with pytest.raises(EnvironmentFault) as told:

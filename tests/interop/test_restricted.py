@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wocar.interop.restricted import Global, Stub, read_pickle
+from wocar.interop.restricted import Global, Stub, one_line_refusal, read_pickle
 from wocar.interop.values import array, attributes, field, kind, number
 from wocar.types import UserError
 
@@ -175,6 +175,16 @@ def test_bombs_are_refused_or_harmless(name: str) -> None:
 def test_nonsense_is_one_line(data: bytes) -> None:
     with pytest.raises(UserError, match=r"^cannot read file: [^\n]+$"):
         read_pickle(data, "file")
+
+
+def test_a_refusal_says_more_than_a_key() -> None:
+    for fault, said in {
+        KeyError(101): r"it is damaged \(it lacks 101\)",
+        IndexError("pop from empty list"): r"it is damaged \(pop from empty list\)",
+        ValueError("storage 3 is truncated"): "storage 3 is truncated",
+    }.items():
+        with pytest.raises(UserError, match=f"^cannot read file: {said}$"), one_line_refusal("file"):
+            raise fault
 
 
 SEED = pickle.dumps([Thing(), OrderedDict(a=np.arange(4.0)), (1, 2.5, "text", b"bytes", None, {"k": [1]})], 4)

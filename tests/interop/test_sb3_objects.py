@@ -1,6 +1,7 @@
 """Models in memory, hub folders, checkpoints, gSDE and activations, compared with Stable-Baselines3 itself."""
 
 import shutil
+import time
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -164,4 +165,16 @@ def test_yaml_pairs_are_plain_values() -> None:
     found = yaml_pairs(text)
     assert {name: found[name] for name in "abcde"} == {"a": 1, "b": 0.5, "c": True, "d": None, "e": "x"}
     assert found["g"].startswith("!!python")  # text, and nothing else
-    assert yaml_pairs("{}\n") == {}
+    assert yaml_pairs("{}\n") == {} and yaml_pairs("a:   \nb: x y\n") == {"a": None, "b": "x y"}
+    assert yaml_pairs(CONFIG)["batch_size"] == 64
+
+
+LONG = {"empty": "\n", "blank": " \n", "keys": "- - a\n", "pairs": "a: b\n", "spaces": " ", "signs": "- ", "digit": "9"}
+
+
+@pytest.mark.parametrize("part", LONG.values(), ids=LONG)
+def test_settings_take_time_by_their_length_only(part: str) -> None:
+    start = time.process_time()
+    for head in ("", "- - a\n", "a: "):
+        yaml_pairs(head + part * (2**20 // len(part)))
+    assert time.process_time() - start < 5  # hours, where empty lines were tried from each of them

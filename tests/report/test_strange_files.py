@@ -1,7 +1,10 @@
 """Reports of files that strangers made: nothing outside the folder, nothing but text, a note for what is damaged."""
 
+import contextlib
 import json
 import os
+import subprocess
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -118,6 +121,94 @@ def test_a_plan_shows_only_what_lies_beside_it(tmp_path: Path, write: SimpleName
     (plan / "plan.json").write_text(json.dumps({"reproduce": {**about, "tasks": 3}}))
     with pytest.raises(UserError, match="nothing to report"):
         collect([plan])
+
+
+NOWHERE = ["a" * 5000, "/".join(["a" * 200] * 30), "a\0b", "\ud800", "loop", "../" * 2000 + "x"]
+
+
+@pytest.mark.parametrize("name", NOWHERE, ids=["long", "deep", "nul", "half", "loop", "up"])
+def test_a_path_that_nothing_can_have_is_left_out(name: str, tmp_path: Path, write: SimpleNamespace) -> None:
+    """As the agent of an audit and of an estimate, as the folder of a plan's task, and as a link."""
+    folder, plan, done = tmp_path / "found", tmp_path / "found" / "plan", tmp_path / "found" / "done"
+    for place in (plan, done):
+        place.mkdir(parents=True)
+    (folder / "loop").symlink_to("loop")
+    (tmp_path / "loop").symlink_to("loop")
+    for place in (folder / "audit.json", done / "audit.json"):
+        write.audit(place, "Hopper-v4", "ppo", 0, (0.075,), 3000.0, agent=name)
+    radii = [{"eps": 0.075, "value": 1.0, "start": {"achieved": 2.0}}]
+    estimate = {"env": "Hopper-v4", "meta": {}, "radii": radii, "natural_measured": 3.0, "agent": name}
+    (folder / "estimate.json").write_text(json.dumps(estimate))
+    (done / "done.json").write_text("{}")
+    about = {"target": "t", "scale": "s", "about": "", "command": "", "labels": [], "missing": []}
+    tasks = [{"folder": task, "title": "x", "row": None} for task in (name, "../done")]
+    (plan / "plan.json").write_text(json.dumps({"reproduce": {**about, "tasks": tasks}}))
+    with contextlib.suppress(OSError, ValueError):  # names that links cannot have either
+        for link in ("run.json", "linked.json", "linked.gif", "folder", "audit-calibration.json"):
+            (folder / link).symlink_to(name)
+    assert reported(folder) == 0
+    found = collect([folder])
+    assert len(found.audits) == 2 and len(found.estimates) == 1 and found.audits[0].agent in (None, Path(name))
+    assert reported(plan) == 0
+
+
+def test_links_out_of_the_folder_and_endless_depth_are_left_out(tmp_path: Path, write: SimpleNamespace) -> None:
+    secret, folder = tmp_path / "secret", tmp_path / "found"
+    for place in (secret, folder):
+        place.mkdir()
+    write.audit(folder / "a.json", "Hopper-v4", "ppo", 0, (0.075,), 3000.0)
+    write.audit(secret / "b.json", "Hopper-v4", "sa-ppo", 1, (0.075,), 3000.0)
+    (secret / "key.mp4").write_text("private")
+    (folder / "all").symlink_to(secret)
+    (folder / "c.json").symlink_to(secret / "b.json")
+    (folder / "clip.mp4").symlink_to(secret / "key.mp4")
+    os.mkfifo(folder / "pipe.gif")
+    deep = folder
+    for _ in range(1200):
+        deep = deep / "a"
+        deep.mkdir()
+    write.audit(deep / "d.json", "Hopper-v4", "ppo", 2, (0.075,), 3000.0)
+    found = collect([folder])
+    assert [audit.file.name for audit in found.audits] == ["a.json"] and not found.clips
+    assert sum("is a link to elsewhere" in note for note in found.notes) == 3
+    assert sum("deeper than" in note for note in found.notes) == 1
+    assert len(collect([folder, secret]).audits) == 2  # named by you
+    assert reported(folder) == 0
+    subprocess.run(["rm", "-r", folder / "a"], check=True)  # too deep for pytest
+
+
+def test_texts_and_radii_without_end_are_left_out(tmp_path: Path, write: SimpleNamespace) -> None:
+    """Each radius has its table of all agents, and texts are looked at many times."""
+    write.audit(tmp_path / "good.json", "Hopper-v4", "ppo", 0, (0.075,), 3000.0)
+    data = json.loads((tmp_path / "good.json").read_text())
+    row = data["attacks"]["none"]
+    points = [{"attacks": {"none": row, "random": {**row, "eps": i / 2000}}} for i in range(2000)]
+    long = "-" + "1" * 10**6 + "x"
+    for name, change in {"radii": {"curve": points}, "env": {"env": long}, "name": {"attacks": {long: row}}}.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(data | change))
+    start = time.process_time()
+    assert reported(tmp_path) == 0
+    assert time.process_time() - start < 5
+    found = collect([tmp_path])
+    assert len(found.audits) == 1 and len(found.notes) == 3
+    assert "2,000 radii" in found.notes[2] and "env has 1,000,002 characters" in found.notes[0]
+
+
+def test_the_run_that_an_audit_names_is_shown(tmp_path: Path, write: SimpleNamespace) -> None:
+    write.run(tmp_path / "elsewhere" / "run", "Hopper-v4", "ppo", 0)
+    (tmp_path / "found").mkdir()
+    more = {"agent": str(tmp_path / "elsewhere" / "run")}
+    write.audit(tmp_path / "found" / "a.json", "Hopper-v4", "ppo", 0, (0.075,), 3000.0, **more)
+    (member,) = (m for g in grouped(collect([tmp_path / "found"])) for m in g.members)
+    assert member.run and len(member.run.steps) and len(member.audits) == 1
+
+
+def test_long_texts_take_time_by_their_length_only() -> None:
+    start = time.process_time()
+    for text in ("-" + "1" * 10**6 + "x", "-1." + "1" * 10**6 + "x", "s" + "1" * 10**6, "\n" * 10**6):
+        table = Table("n", text, text, [text], [[TableCell(text)]], [])
+        csv_text(table), latex(table), markdown(table)
+    assert time.process_time() - start < 10
 
 
 def test_hours_are_time_spent(tmp_path: Path) -> None:

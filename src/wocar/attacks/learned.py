@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from os.path import isdir
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -143,7 +144,7 @@ def learned_attack(agent: Agent, victim: EnvSpec | None = None) -> SARLAttack | 
 def load_attack(folder: Path | str, victim: EnvSpec | None = None) -> SARLAttack | PAADAttack:
     """The attack in an agent folder, or in the run folder that holds one."""
     path = Path(folder)
-    return learned_attack(load_agent(path / "agent" if (path / "agent").is_dir() else path), victim)
+    return learned_attack(load_agent(path / "agent" if isdir(path / "agent") else path), victim)
 
 
 def sum_to_zero(direction: Array) -> Array:

@@ -40,7 +40,7 @@ def main(argv: list[str] | None = None) -> None:
         print(__version__)
         return
     from wocar.cli.env_kwargs import with_env_kwargs, with_full_ids
-    from wocar.text import did_you_mean
+    from wocar.text import did_you_mean, plain_text
     from wocar.types import UserError  # imports JAX, which takes longer than all of the above
 
     try:
@@ -50,8 +50,6 @@ def main(argv: list[str] | None = None) -> None:
         options = with_full_ids(with_env_kwargs(argv[1:]))
         sys.exit(importlib.import_module(f"wocar.cli.{argv[0]}_command").main(options))
     except UserError as error:
-        from wocar.text import plain_text
-
         print(f"wocar: {plain_text(str(error))}", file=sys.stderr)
         sys.exit(2)
     except BrokenPipeError:  # the reader of the output has gone
@@ -59,6 +57,11 @@ def main(argv: list[str] | None = None) -> None:
 
         drop_output()
         sys.exit(141)
+    except OSError as error:  # of a file: no permission, a full disk, a name too long
+        if error.filename is None:
+            raise
+        print(f"wocar: {plain_text(str(error.filename))}: {error.strerror}", file=sys.stderr)
+        sys.exit(2)
     except KeyboardInterrupt as stop:
         print(f"wocar: {str(stop) or 'stopped'}", file=sys.stderr)
         sys.exit(130)

@@ -3,6 +3,7 @@
 import math
 import shlex
 from dataclasses import dataclass
+from os.path import exists, isfile
 from pathlib import Path
 from typing import Annotated
 
@@ -78,7 +79,7 @@ def main(argv: list[str]) -> int:
     check_folder(options.json, options.markdown)
     if options.fail_below is not None and math.isnan(options.fail_below):
         raise UserError("--fail-below must be a number, not nan")
-    if options.agent.exists() and is_foreign(options.agent):
+    if exists(options.agent) and is_foreign(options.agent):
         for line in findings(load(options.agent, options.env, options.normaliser)):
             say(line)
     folder, display = options.out or _default_folder(options), AuditDisplay(options.agent.name)
@@ -121,7 +122,7 @@ def _audited(options: AuditOptions, folder: Path | None, display: AuditDisplay) 
 
 def _default_folder(options: AuditOptions) -> Path | None:
     """In the run folder; where there is none, beside the JSON; else nothing is kept."""
-    if (options.agent / "run.json").is_file():
+    if isfile(options.agent / "run.json"):
         return options.agent / "audits"
     return options.json.with_name(options.json.name.removesuffix(".json") + ".parts") if options.json else None
 

@@ -2,6 +2,7 @@
 
 import shlex
 from dataclasses import dataclass
+from os.path import isfile
 from pathlib import Path
 from typing import Annotated
 
@@ -74,7 +75,7 @@ def main(argv: list[str]) -> int:
 
 def _default_folder(options: EstimateOptions) -> Path | None:
     """In the run folder; where there is none, beside the JSON; else nothing is kept."""
-    if (options.agent / "run.json").is_file():
+    if isfile(options.agent / "run.json"):
         return options.agent / "estimates"
     return options.json.with_name(options.json.name.removesuffix(".json") + ".parts") if options.json else None
 

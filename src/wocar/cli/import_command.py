@@ -1,6 +1,7 @@
 """wocar import FILE --out DIR [--env ID] [--normaliser vecnormalize.pkl]"""
 
 from dataclasses import dataclass
+from os.path import exists, isdir, isfile
 from pathlib import Path
 from typing import Annotated
 
@@ -35,11 +36,13 @@ def main(argv: list[str]) -> int:
     about = "An agent from a Stable-Baselines3 zip or a published .model file."
     options: ImportOptions = parse(ImportOptions, argv, "import", about)
     out = options.out
-    if out.is_file() or (out.is_dir() and not {p.name for p in out.iterdir()} <= FILES | {ADVERSARY}):
+    if isfile(out) or (isdir(out) and not {p.name for p in out.iterdir()} <= FILES | {ADVERSARY}):
         raise UserError(f"{out} holds other files than an agent's; choose another folder")
+    if not exists(options.file):
+        raise UserError(f"there is no {options.file}")
     allow_import(options.env)
     found = load_all(options.file, options.env, options.normaliser, env_spec)
-    if (out / "agent.json").exists() and not options.replace and not _same(found.victim, out):
+    if exists(out / "agent.json") and not options.replace and not _same(found.victim, out):
         raise UserError(f"{out} holds another agent; choose another folder, or --replace it")
     _write(found, out)
     agent = found.victim

@@ -42,8 +42,17 @@ def _mistake(words: str) -> str:
     """What the parser said, without its headings and help texts."""
     words = re.sub(r"^(Parsing error|(Unrecognized|Required) options|Missing argument|Value error)\s+", "", words)
     words = words.removeprefix("Invalid choice ")
-    words = re.split(r" For full helptext| Argument helptext:", words)[0]
-    return re.sub(r"\s*Perhaps you meant: (--[\w-]+).*", r"; did you mean \1?", words).strip()
+    words = re.split(r" For full helptext| Argument helptext:", words)[0].strip()
+    if missing := re.match(r"Missing value for argument '(.+?)'", words):
+        return f"{missing[1]} needs a value"
+    if missing := re.match(r"Missing from wocar [\w -]+?: (\S+)", words):
+        return f"{missing[1]} is missing"
+    words = re.sub(r"^Error parsing (.+?): ", r"\1: ", words)
+    words = re.sub(r"\s*Perhaps you meant: (--[\w-]+).*", r"; did you mean \1?", words)
+    if unknown := re.match(r"Unrecognized options: (.*?)(; did you mean .*)?$", words):
+        options = [word for word in unknown[1].split(", ") if word.startswith("-")] or [unknown[1]]
+        return f"unknown option {', '.join(options)}{unknown[2] or ''}"
+    return words
 
 
 def peek(argv: list[str], option: str, default: str) -> str:

@@ -2,6 +2,7 @@
 
 import shlex
 from dataclasses import dataclass
+from os.path import isdir
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -111,7 +112,7 @@ def _states(options: RecordOptions, argv: list[str], agent: Agent, rendered: Ren
 
 def _attack(options: RecordOptions, agent: Agent, threat: Threat) -> Any:
     folder = Path(options.attack)
-    if folder.is_dir():
+    if isdir(folder):
         return learned_attack(load(folder), agent.spec)
     return attack_by_name(options.attack, agent, threat, options.seed)
 

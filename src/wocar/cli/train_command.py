@@ -3,6 +3,7 @@
 import sys
 import textwrap
 import time
+from os.path import exists
 from pathlib import Path
 
 from wocar.api import run_training, training_config
@@ -41,7 +42,7 @@ def main(argv: list[str]) -> int:
 
 def _starts_anew(out: Path) -> str:
     """Why there is nothing that --resume could continue."""
-    found = (out / "run.json").exists()
+    found = exists(out / "run.json")
     why = f"{out} has no checkpoint yet" if found else f"there is no run in {out} to resume"
     return f"{why}: training starts anew"
 

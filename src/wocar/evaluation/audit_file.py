@@ -8,6 +8,7 @@ import hashlib
 import json
 import re
 import shutil
+from os.path import isfile
 from pathlib import Path
 from typing import Any, cast
 
@@ -40,7 +41,7 @@ class AuditFolder:
         if self.fresh and file.name not in self._begun:
             return None
         try:
-            data = read_json(file) if file.is_file() else {}
+            data = read_json(file) if isfile(file) else {}
         except UserError:
             return None
         if not isinstance(data, dict) or data.get("key") != key or "result" not in data:

@@ -1,6 +1,7 @@
 """Agents of other libraries as our own. Nothing in their files is executed."""
 
 from collections.abc import Callable
+from os.path import exists, isdir
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,10 @@ __all__ = ["LoadedFile", "file_family", "findings", "is_foreign", "is_model", "l
 
 def is_foreign(path: Path) -> bool:
     """Whether an agent there is one of another library: a file, or a folder with a zip in it."""
-    if path.is_dir():
-        own = any((path / name).exists() for name in ("agent.json", "run.json"))
+    if isdir(path):
+        own = any(exists(path / name) for name in ("agent.json", "run.json"))
         return not own and find_zip(path) is not None
-    return path.exists()
+    return exists(path)
 
 
 def load_all(
@@ -36,7 +37,7 @@ def load_all(
     `spec_of` tells the observations and actions of an environment, which some files do not.
     """
     path = Path(path)
-    if path.is_dir():
+    if isdir(path):
         return LoadedFile(_load_folder(path, env, normaliser), None)
     data = read_file(path)
     with one_line_refusal(str(path)):

@@ -1,6 +1,7 @@
 """Folders of the RL Zoo and the Hugging Face hub: a zip, VecNormalize's pickle, and settings as YAML."""
 
 import re
+from os.path import isdir, isfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,6 +11,9 @@ from wocar.types import UserError
 
 MAX_YAML = 2**20
 MAX_ZIPS = 64
+# Of single lines, and each character has one place: a pattern over several lines takes hours on a file of empty ones.
+LISTED_KEY, LISTED_VALUE = re.compile(r"\s*(?:- )?- - ([\w.-]+)\s*"), re.compile(r"\s+- (.*)")
+PAIR = re.compile(r"([\w.-]+):[ \t](.*)")
 SETTINGS = ("args.yml", "config.yml", "env_kwargs.yml")
 
 
@@ -23,7 +27,7 @@ class HubFolder(NamedTuple):
 
 def find_zip(folder: Path) -> Path | None:
     """The agent's zip in a folder; None where there is none, a UserError where there are several."""
-    files = sorted(file for file in folder.glob("*.zip") if file.is_file())[:MAX_ZIPS]
+    files = sorted(file for file in folder.glob("*.zip") if isfile(file))[:MAX_ZIPS]
     agents = [file for file in files if _is_agent(file)]
     if len(agents) > 1:
         raise UserError(f"{folder} holds several agents: name one of {', '.join(file.name for file in agents)}")
@@ -34,8 +38,8 @@ def read_hub_folder(folder: Path, zip: Path) -> HubFolder:
     """The settings beside the zip, which the RL Zoo keeps in the folder or in one of the environment's id."""
     settings: dict[str, dict[str, Any]] = {}
     for name in SETTINGS:
-        places = [place / name for place in (folder, *sorted(p for p in folder.iterdir() if p.is_dir())[:MAX_ZIPS])]
-        found = next((file for file in places if file.is_file()), None)
+        places = [place / name for place in (folder, *sorted(p for p in folder.iterdir() if isdir(p))[:MAX_ZIPS])]
+        found = next((file for file in places if isfile(file)), None)
         settings[name] = yaml_pairs(read_regular(found, MAX_YAML).decode("utf-8", "replace")) if found else {}
     args, config, kwargs = (settings[name] for name in SETTINGS)
     notes = [
@@ -52,8 +56,11 @@ def yaml_pairs(text: str) -> dict[str, Any]:
 
     Nested values and tags are left out: nothing in the file is constructed.
     """
-    listed = re.findall(r"^\s*- - ([\w.-]+)[ \t]*\n\s+- ([^\n]*)$", text, re.M)
-    return {key: _scalar(value) for key, value in (listed or re.findall(r"^([\w.-]+):[ \t]+([^\n]*)$", text, re.M))}
+    lines = [line for line in text[:MAX_YAML].splitlines() if line.strip()]
+    pairs = zip(map(LISTED_KEY.fullmatch, lines), map(LISTED_VALUE.fullmatch, lines[1:]), strict=False)
+    listed = {key[1]: value[1] for key, value in pairs if key and value}
+    found = listed or {pair[1]: pair[2] for pair in map(PAIR.fullmatch, lines) if pair}
+    return {key: _scalar(value) for key, value in found.items()}
 
 
 def _scalar(text: str) -> Any:

@@ -40,7 +40,10 @@ def one_line_refusal(source: str) -> Iterator[None]:
     try:
         yield
     except FAULTS as error:
-        said = "".join(c if c.isprintable() else " " for c in str(error) or type(error).__name__)
+        text = str(error) or type(error).__name__
+        if not isinstance(error, ValueError | NotImplementedError | zipfile.BadZipFile):  # words of Python
+            text = f"it is damaged ({f'it lacks {text}' if isinstance(error, KeyError) else text})"
+        said = "".join(c if c.isprintable() else " " for c in text)
         raise UserError(f"cannot read {source}: {' '.join(said.split())[:160]}") from error
 
 

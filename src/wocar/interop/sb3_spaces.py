@@ -1,6 +1,7 @@
 """Stable-Baselines3's observation and action spaces, and VecNormalize's statistics."""
 
 import re
+from os.path import isfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -61,7 +62,7 @@ def find_statistics(path: Path) -> Path | None:
     places += [place / name for place in (folder / path.stem, folder) for name in names]
     if len(list(folder.glob("*.zip"))) == 1:
         places += [file for name in names for file in sorted(folder.glob(f"*_{name}"))]
-    return next((file for file in places if file.is_file()), None)
+    return next((file for file in places if isfile(file)), None)
 
 
 def read_statistics(statistics: Statistics, seen: Observations) -> tuple[Normaliser, dict[str, Any]]:

@@ -14,7 +14,7 @@ from wocar.types import Limits, UserError
 
 @dataclass(frozen=True)
 class GrowingBall(ObjectiveConfig):
-    threat: Threat = Threat(0.1)  # noqa: RUF009
+    threat: Threat = Threat(0.1)
     eps_begin: float = 0.0
     """Share of training after which eps grows from 0 ..."""
     eps_end: float = 0.75

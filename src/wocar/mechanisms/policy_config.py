@@ -15,7 +15,7 @@ from wocar.types import EnvSpec, Limits, UserError
 
 @dataclass(frozen=True)
 class RobustConfig(ObjectiveConfig, kind="state-adversarial"):
-    threat: Threat = Threat(0.075)  # noqa: RUF009
+    threat: Threat = Threat(0.075)
     eps_ramp: float = 0.75
     """Share of training over which eps grows linearly from 0."""
     reg: bool = True

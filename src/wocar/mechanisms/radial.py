@@ -19,7 +19,7 @@ from wocar.types import Array, Batch, EnvSpec, Interval, Policy
 
 @dataclass(frozen=True)
 class RadialConfig(GrowingBall, kind="radial"):
-    threat: Threat = Threat(0.075)  # noqa: RUF009
+    threat: Threat = Threat(0.075)
     eps_begin: float = 0.25
     """Share of training after which eps begins to grow from 0."""
     eps_schedule: ScheduleKind = "exponential"

@@ -19,7 +19,7 @@ from wocar.types import Array, EnvSpec
 
 @dataclass(frozen=True)
 class RobustSACConfig(GrowingBall, kind="robust-sac"):
-    threat: Threat = Threat(0.075)  # noqa: RUF009
+    threat: Threat = Threat(0.075)
     eps_end: float = 0.5
     """Share of training after which eps has its full size."""
     reg: bool = True

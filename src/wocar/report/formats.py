@@ -9,7 +9,7 @@ from wocar.report.model import Chart, Table, TableCell
 from wocar.text import markdown_text, plain_text
 
 LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\^{}", "±": r"$\pm$", "γ": r"$\gamma$"}
-NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|[-+]?(inf|nan)", re.I)
+NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)(e[-+]?\d+)?|[-+]?(inf|nan)", re.I)
 LATEX |= {sign: f"\\{sign}" for sign in "&%$#_{}"}
 
 

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from os.path import isdir, isfile
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ class Member:
         if self.run is None:
             return set()
         final, checkpoints = self.run.path / "agent", self.run.path.glob("checkpoints/[0-9]*/agent.json")
-        return {_digest(folder) for folder in ([final] if final.is_dir() else [file.parent for file in checkpoints])}
+        return {_digest(folder) for folder in ([final] if isdir(final) else [file.parent for file in checkpoints])}
 
     def reached(self, steps: float) -> bool:
         """Whether the training curve, where there is one, goes so far; steps end with an iteration."""
@@ -106,7 +107,7 @@ class Group:
     def label(self) -> str:
         return method_label(self.method, self.variant)
 
-    @property
+    @cached_property
     def task(self) -> str:
         """The name in the paper: without version and number of frames."""
         return re.sub(r"(-stack\d+)?-v\d+$", "", self.env)
@@ -163,8 +164,8 @@ def members(sources: Sources) -> list[Member]:
 
 def _with_checkpoint(found: dict[str, Member], result: ResultFile) -> Member | None:
     """The member whose checkpoint, not whose final agent, a result is about."""
-    named = Path(str(result.data.get("agent", "")))
-    return found.get(_identity(named.parents[1])) if named.parent.name == "checkpoints" else None
+    named = result.agent
+    return found.get(_identity(named.parents[1])) if named and named.parent.name == "checkpoints" else None
 
 
 def _member_of(found: dict[str, Member], result: ResultFile) -> Member:
@@ -173,8 +174,8 @@ def _member_of(found: dict[str, Member], result: ResultFile) -> Member:
     for member in found.values():
         if digest and any(digest == audit.data.get("agent_sha256") for audit in member.audits):
             return member
-    named = Path(str(result.data.get("agent", "")))
-    for place in (result.file.with_suffix(""), result.file.parent, named):
+    named = result.agent
+    for place in (result.file.with_suffix(""), result.file.parent, *([named] if named else [])):
         key = _identity(place)
         if key not in found and (run := _run(place)):
             found[key] = _from_run(run)
@@ -184,9 +185,9 @@ def _member_of(found: dict[str, Member], result: ResultFile) -> Member:
         if digest in member.digests:
             return member
     settings = {"steps": _round(meta["steps"])} if "steps" in meta else {}
-    method = str(meta.get("method") or named.stem or result.file.stem)
+    method = str(meta.get("method") or (named and named.stem) or result.file.stem)
     new = Member(str(result.data.get("env", "?")), method, meta.get("seed"), settings, result.file.stem)
-    return found.setdefault(f"{_identity(named)} {digest or result.file}", new)
+    return found.setdefault(f"{_identity(named or result.file)} {digest or result.file}", new)
 
 
 def _digest(folder: Path) -> str:
@@ -198,7 +199,7 @@ def _digest(folder: Path) -> str:
 
 def _run(path: Path) -> Run | None:
     """The training run of an agent, where its folder still exists."""
-    run = read_run(path) if (path / "run.json").is_file() else None
+    run = read_run(path) if isfile(path / "run.json") else None
     return None if run and run.config.get("attack") else run
 
 

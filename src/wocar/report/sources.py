@@ -1,14 +1,15 @@
 """Sources of a report: run folders, audits, estimates, charts and recordings found below given paths."""
 
-import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from os.path import exists, isdir, isfile, realpath
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from wocar.files import read_json
+from wocar.files import named_path, read_json
 from wocar.metrics_file import read_metrics, spent_seconds
 from wocar.report.clips import read_clip
 from wocar.report.kinds import AuditData, CalibrationData, EstimateData, PlanData, RunData
@@ -20,6 +21,10 @@ NOT_ENTERED = {"agent", "audits", "checkpoints", "tensorboard", "parts", "figure
 """Folders without results of agents; attackers are trained in `audits` and `parts`."""
 CLIPS = (".gif", ".mp4", ".png")
 CURVE_POINTS = 80
+MOST_RADII = 100
+"""In one audit."""
+DEEPEST = 128
+"""Parts of a path that is shown."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,14 @@ class ResultFile:
         """The command that made it, or the file's name where none is recorded."""
         return str(self.data.get("command") or self.file)
 
+    @cached_property
+    def agent(self) -> Path | None:
+        """Where its agent is, or was: the file says it from the folder in which the command was run."""
+        if not (name := self.data.get("agent")):
+            return None
+        places = [named_path(folder, name) for folder in self.file.resolve().parents]
+        return next((place for place in places if place and exists(place)), named_path(Path(), name))
+
 
 @dataclass(frozen=True)
 class AuditFile(ResultFile):
@@ -98,11 +111,12 @@ class Sources:
 
 def collect(paths: Iterable[Path]) -> Sources:
     """Everything that a report can show below the paths; each file once."""
-    found = _Collector()
+    paths = list(paths)
+    found = _Collector({Path(realpath(path)) for path in paths})
     for path in paths:
-        if path.is_dir():
+        if isdir(path):
             found.folder(path)
-        elif path.is_file():
+        elif isfile(path):
             found.file(path, asked=True)
         else:
             raise UserError(f"there is no {path}")
@@ -112,40 +126,61 @@ def collect(paths: Iterable[Path]) -> Sources:
 
 
 class _Collector:
-    def __init__(self) -> None:
-        self.sources = Sources()
+    def __init__(self, roots: set[Path]) -> None:
+        self.sources, self.roots = Sources(), roots
+        """Nothing is shown that lies elsewhere, where links lead."""
         self.seen: set[Path] = set()
         self.rows: dict[Path, tuple[str, str]] = {}
         """Run folder to its method and variant in a plan."""
 
+    def new(self, path: Path) -> bool:
+        """Whether it lies where it may and was not seen before."""
+        place = Path(realpath(path))
+        if place in self.seen:
+            return False
+        self.seen.add(place)
+        if not any(place.is_relative_to(root) for root in self.roots):
+            self.sources.notes.append(f"{path} is a link to elsewhere: it is left out, unless {place} is named too")
+            return False
+        if len(place.parts) > DEEPEST:
+            self.sources.notes.append(f"{path} lies deeper than {DEEPEST} folders: it is left out")
+        return len(place.parts) <= DEEPEST
+
     def folder(self, folder: Path) -> None:
-        if folder.resolve() in self.seen:
+        if not self.new(folder):
             return
-        self.seen.add(folder.resolve())
-        plan = read_object(folder / "plan.json") if (folder / "plan.json").is_file() else None
+        plan = read_object(folder / "plan.json") if isfile(folder / "plan.json") else None
         if plan and "reproduce" in plan:
             if self.good(folder / "plan.json", plan["reproduce"], PlanData):
                 self.plan(folder, plan["reproduce"])
             return
-        if (folder / "run.json").is_file():
+        if isfile(folder / "run.json"):
             self.run(folder)
-        for child in sorted(folder.iterdir()):
-            if child.is_dir():
+        for child in self.children(folder):
+            if isdir(child):
                 if child.name not in NOT_ENTERED and not child.name.endswith((".parts", ".partial")):
                     self.folder(child)
             elif child.suffix in (".json", *CLIPS):
                 self.file(child)
 
+    def children(self, folder: Path) -> list[Path]:
+        try:
+            return sorted(folder.iterdir())
+        except OSError as error:
+            self.sources.notes.append(f"{folder} cannot be read ({error.strerror}): it is left out")
+            return []
+
     def plan(self, folder: Path, data: dict[str, Any]) -> None:
         """The results of a plan's finished tasks, and what failed or waits."""
-        failed, waiting = {}, 0
+        failed, waiting, beside = {}, 0, Path(realpath(folder)).parent
         for task in data["tasks"]:
-            path = folder / task["folder"]
-            if not path.resolve().is_relative_to(folder.resolve().parent):
-                self.sources.notes.append(f"{path} is not beside the plan {folder}: it is left out")
-            elif (path / "done.json").is_file():
+            path = named_path(folder, task["folder"])
+            if path is None or not Path(realpath(path)).is_relative_to(beside):
+                self.sources.notes.append(f"{task['folder']} is not beside the plan {folder}: it is left out")
+            elif isfile(path / "done.json"):
                 if task["row"]:
                     self.rows.setdefault((path / "run").resolve(), (task["row"]["method"], task["row"]["variant"]))
+                self.roots.add(Path(realpath(path)))
                 self.folder(path)
             elif why := read_object(path / "failed.json"):
                 failed[str(task["title"])] = str(why.get("why"))
@@ -171,13 +206,10 @@ class _Collector:
 
     def file(self, file: Path, asked: bool = False) -> None:
         """Read a file by its content; one of another kind is an error only where it was `asked` for by name."""
-        if file.resolve() in self.seen:
+        if not self.new(file):
             return
-        self.seen.add(file.resolve())
         if file.suffix in CLIPS:
-            if asked or file.suffix != ".png" or read_clip(file).about:
-                self.sources.clips.append(file)
-            return
+            return self.clip(file, asked)
         data = read_object(file)
         if data is None:
             self.sources.notes.append(f"{file} is damaged: it is left out")
@@ -185,16 +217,26 @@ class _Collector:
             self.audit(file, data)
         elif "radii" in data and "natural_measured" in data:
             if self.good(file, data, EstimateData):
-                self.sources.estimates.append(EstimateFile(file, _placed(file, data)))
+                self.sources.estimates.append(EstimateFile(file, data))
         elif "chart" in data:
             self.chart(file, data)
         elif asked:
             raise UserError(f"{file} is neither an audit, nor an estimate, nor a chart")
 
+    def clip(self, file: Path, asked: bool) -> None:
+        if not isfile(file):
+            self.sources.notes.append(f"{file} is not a regular file: it is left out")
+        elif asked or file.suffix != ".png" or read_clip(file).about:
+            self.sources.clips.append(file)
+
     def audit(self, file: Path, data: dict[str, Any]) -> None:
-        if self.good(file, data, AuditData):
+        if not self.good(file, data, AuditData):
+            return
+        if (radii := len(data.get("curve", ()))) > MOST_RADII:  # each has its table, of all agents
+            self.sources.notes.append(f"{file} has {radii:,} radii, more than {MOST_RADII}: it is left out")
+        else:
             calibration = _calibration(file.with_name(f"{file.stem}-calibration.json"))
-            self.sources.audits.append(AuditFile(file, _placed(file, data), calibration))
+            self.sources.audits.append(AuditFile(file, data, calibration))
 
     def chart(self, file: Path, data: dict[str, Any]) -> None:
         try:
@@ -223,20 +265,6 @@ def read_object(file: Path) -> dict[str, Any] | None:
     return data if isinstance(data, dict) else None
 
 
-def _placed(file: Path, data: dict[str, Any]) -> dict[str, Any]:
-    """The result with the path of its agent from here."""
-    return {**data, "agent": _agent_path(file, data["agent"])} if "agent" in data else data
-
-
-def _agent_path(file: Path, agent: str) -> str:
-    """The path of a result's agent; the file has it relative to the folder in which the command was run."""
-    with contextlib.suppress(OSError, ValueError):  # a name that no file can have
-        for folder in () if Path(agent).is_absolute() else file.resolve().parents:
-            if (folder / agent).exists():
-                return str(folder / agent)
-    return agent
-
-
 def _thinned(curve: list[tuple[float, float]]) -> tuple[np.ndarray, np.ndarray]:
     """Means of neighbouring points: at most `CURVE_POINTS` of them."""
     pairs = np.array(curve, np.float64).reshape(-1, 2)
@@ -246,5 +274,5 @@ def _thinned(curve: list[tuple[float, float]]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _calibration(file: Path) -> dict[str, Any] | None:
-    data = read_object(file) if file.is_file() else None
+    data = read_object(file) if isfile(file) else None
     return data if data is not None and not fault(data, CalibrationData) else None

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from os.path import isfile
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -95,7 +96,7 @@ class TaskFolder:
     def _read(self, name: str) -> dict[str, Any] | None:
         """The JSON object in one of its files, or None."""
         try:
-            data = read_json(self.path / name) if (self.path / name).is_file() else None
+            data = read_json(self.path / name) if isfile(self.path / name) else None
         except UserError:
             return None
         return data if isinstance(data, dict) else None
@@ -109,7 +110,7 @@ class TaskFolder:
 
     def last_words(self) -> str:
         """The end of the log, in one line."""
-        lines = self.log.read_text(errors="replace").splitlines() if self.log.is_file() else []
+        lines = self.log.read_text(errors="replace").splitlines() if isfile(self.log) else []
         return next((line.strip()[:300] for line in reversed(lines) if line.strip()), "no word in its log")
 
     @contextmanager

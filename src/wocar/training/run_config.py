@@ -23,6 +23,7 @@ from wocar.config_base import (
     flat_settings,
     setting_names,
 )
+from wocar.files import named_path
 from wocar.plugins import load_plugins
 from wocar.schema import dataclass_fault
 from wocar.threat import Threat
@@ -55,7 +56,7 @@ class RunConfig:
     """Keep every checkpoint, not the last two only: to look at the agent as it was during training."""
     threads: int = 2
     """Threads that step the environments."""
-    algorithm: AlgorithmConfig = PPOConfig()  # noqa: RUF009
+    algorithm: AlgorithmConfig = PPOConfig()
     robust: ObjectiveConfig | None = None
     attack: AttackConfig | None = None
     adversary: AdversaryConfig | None = None
@@ -152,7 +153,7 @@ def _plain(value: Any) -> Any:
 def _part(table: dict[str, Any]) -> Any:
     settings: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in table.items()}
     if "victim" in settings:
-        settings["victim"] = Path(settings["victim"])
+        settings["victim"] = named_path(Path(), settings["victim"])
     return configured(find_kind(settings.pop("kind", AdversaryConfig.kind)), **settings)
 
 

@@ -9,6 +9,7 @@ import shutil
 import sys
 from collections.abc import Collection
 from importlib.metadata import PackageNotFoundError, version
+from os.path import exists, isdir, isfile
 from pathlib import Path
 from typing import IO, Any
 
@@ -71,12 +72,12 @@ class RunFolder:
         for folder in (self.path, self.path / "checkpoints"):
             remove_partial(folder)
         self._prune()
-        if not (self.path / "run.json").exists():
+        if not exists(self.path / "run.json"):
             write_json(self.path / "run.json", {"config": to_json(config), **provenance()})
 
     def _refuse_taken(self, config: RunConfig) -> None:
         """A UserError where the folder holds anything other than this run."""
-        if (self.path / "run.json").exists():
+        if exists(self.path / "run.json"):
             if not config.resume:
                 raise UserError(f"{self.path} already holds a run; continue it with --resume or choose another --out")
             old, new = _flat(to_json(load_config(self.path))), _flat(to_json(config))
@@ -85,7 +86,7 @@ class RunFolder:
                 raise UserError(
                     f"{self.path} was started with {pairs}; resume it with the same settings, or choose another --out"
                 )
-        elif self.path.is_dir() and (foreign := [p.name for p in self.path.iterdir() if not _ours(p.name)]):
+        elif isdir(self.path) and (foreign := [p.name for p in self.path.iterdir() if not _ours(p.name)]):
             raise UserError(f"{self.path} holds other files ({min(foreign)}) and no run; choose another --out")
 
     def close(self) -> None:
@@ -112,7 +113,7 @@ class RunFolder:
 
     def checkpoints(self) -> list[Path]:
         folder = self.path / "checkpoints"
-        return sorted(p for p in folder.glob("*") if p.name.isdigit()) if folder.is_dir() else []
+        return sorted(p for p in folder.glob("*") if p.name.isdigit()) if isdir(folder) else []
 
     def load_checkpoint(self, template: Any, names: Collection[str]) -> tuple[int, Agent, Any, dict[str, Any]] | None:
         """The newest checkpoint as (iteration, agent, state, data); `names` must be in its data."""
@@ -152,7 +153,7 @@ class RunFolder:
 
     def cut_metrics(self, iteration: int) -> None:
         """Drop metrics of iterations after a checkpoint: they will be computed again."""
-        if not self.metrics_file.exists():
+        if not exists(self.metrics_file):
             return
         kept = []
         with one_line_errors("read", self.metrics_file):
@@ -187,7 +188,7 @@ def _flat(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def load_config(path: Path) -> RunConfig:
-    if not (path / "run.json").is_file():
+    if not isfile(path / "run.json"):
         raise UserError(f"no run in {path}: it has no run.json")
     data = read_json(path / "run.json")
     if not isinstance(data, dict) or "config" not in data:
@@ -197,9 +198,11 @@ def load_config(path: Path) -> RunConfig:
 
 def load_run_agent(path: Path) -> Agent:
     """The final agent of a run folder, or that of its last checkpoint, or the agent folder itself."""
-    if (path / "agent.json").exists():
+    if not exists(path):
+        raise UserError(f"no agent in {path}: there is no such folder")
+    if exists(path / "agent.json"):
         return load_agent(path)
-    if (path / "agent").is_dir():
+    if isdir(path / "agent"):
         return load_agent(path / "agent")
     checkpoints = RunFolder(path).checkpoints()
     if checkpoints:
@@ -209,7 +212,7 @@ def load_run_agent(path: Path) -> Agent:
 
 def training_return(path: Path) -> float | None:
     """Mean return of the last tenth of a run folder's training; None where there was none, or one under attack."""
-    if (path / "run.json").is_file() and load_config(path).adversary is not None:
+    if isfile(path / "run.json") and load_config(path).adversary is not None:
         return None
     curve = returns_of_run(path)
     return float(np.mean(curve[-max(1, len(curve) // 10) :])) if curve else None

@@ -1,0 +1,1 @@
+"""Parts of scripts/fuzz.py: honest files of every kind, damage, and a watched reader."""
