@@ -11,7 +11,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER, PAGE = ROOT / "results/what-works", ROOT / "docs/what-works.md"
-BEGIN, END = "<!-- table: scripts/what_works_table.py -->", "<!-- end of table -->"
+AGENTS = "<!-- table: scripts/what_works_table.py -->", "<!-- end of table -->"
+CALIBRATION = "<!-- calibration: scripts/what_works_table.py -->", "<!-- end of calibration -->"
 COLUMNS = {
     "none": "natural",
     "maxdiff-plain": "MaxDiff, no noise",
@@ -51,12 +52,28 @@ def table() -> str:
     return "\n".join(lines)
 
 
+def calibration() -> str:
+    """What each worst critic predicted, what its attacker achieved."""
+    lines = ["| agent | predicted | achieved | ratio |", "|---|---:|---:|---:|"]
+    for file in sorted((FOLDER / "calibration").glob("*.json")):
+        found = json.loads(file.read_text())
+        cells = f"{found['estimate']:.0f} | {found['achieved']:.0f} | {found['ratio']:.2f}"
+        lines.append(f"| {file.stem} | {cells} |")
+    return "\n".join(lines)
+
+
+def written(page: str, marks: tuple[str, str], text: str) -> str:
+    """The page with this text between its marks."""
+    begin, end = marks
+    before, rest = page.split(begin)
+    return f"{before}{begin}\n{text}\n{end}{rest.split(end)[1]}"
+
+
 def main() -> None:
     if sys.argv[1:] != ["--write"]:
-        print(table())
+        print(table(), calibration(), sep="\n\n")
         return
-    before, rest = PAGE.read_text().split(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}\n{table()}\n{END}{rest.split(END)[1]}")
+    PAGE.write_text(written(written(PAGE.read_text(), AGENTS, table()), CALIBRATION, calibration()))
 
 
 if __name__ == "__main__":
