@@ -52,7 +52,7 @@ def yaml_pairs(text: str) -> dict[str, Any]:
 
     Nested values and tags are left out: nothing in the file is constructed.
     """
-    listed = re.findall(r"^\s*- - ([\w.-]+)[ \t]*\n\s+- ([^\n]*)$", text, re.M)
+    listed = re.findall(r"^\s*(?:- )?- - ([\w.-]+)[ \t]*\n\s+- (?:- )*([^\n]*)$", text, re.M)
     return {key: _scalar(value) for key, value in (listed or re.findall(r"^([\w.-]+):[ \t]+([^\n]*)$", text, re.M))}
 
 
