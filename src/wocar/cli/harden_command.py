@@ -10,7 +10,7 @@ from wocar.bounds.ball import Norm
 from wocar.cli.audit_display import AuditDisplay
 from wocar.cli.imported import say_findings
 from wocar.cli.option_types import Maybe
-from wocar.cli.options import parse, radii, say, words
+from wocar.cli.options import check_folder, parse, radii, say, words
 from wocar.evaluation.audit_result import points_of, rows_of
 from wocar.files import write_json
 from wocar.hardening import Hardened, harden
@@ -70,8 +70,7 @@ def main(argv: list[str]) -> int:
     options: HardenOptions = parse(HardenOptions, argv, "harden", about)
     if options.suite and options.attacks:
         raise UserError("--suite and --attacks exclude each other")
-    if options.json and not options.json.parent.is_dir():
-        raise UserError(f"cannot write {options.json}: its folder does not exist")
+    check_folder(options.json)
     say_findings(options.agent, options.env, options.normaliser)
     found = harden(
         options.agent,
