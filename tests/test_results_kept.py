@@ -43,11 +43,11 @@ def test_a_reader_that_has_gone_costs_no_result(tmp_path: Path) -> None:
 def test_places_that_cannot_be_written_are_told_before_the_work(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for command in ("estimate", "audit"):
+    for command, more in (("estimate", ()), ("audit", ()), ("harden", ("--out", tmp_path / "run"))):
         monkeypatch.setattr(f"wocar.cli.{command}_command.{command}", lambda *_, **__: pytest.fail("it worked first"))
-        code, said = told(capsys, command, tmp_path, "--json", tmp_path / "nofolder" / "e.json")
+        code, said = told(capsys, command, tmp_path, *more, "--json", tmp_path / "nofolder" / "e.json")
         assert code == 2 and "its folder does not exist" in said
-        code, said = told(capsys, command, tmp_path, "--json", tmp_path)
+        code, said = told(capsys, command, tmp_path, *more, "--json", tmp_path)
         assert code == 2 and "it is a folder" in said
     code, said = told(capsys, "audit", tmp_path, "--fail-below", "nan")
     assert code == 2 and "--fail-below must be a number" in said

@@ -1,5 +1,17 @@
 #!/bin/sh
-# An agent of Stable-Baselines3 on Hopper, hardened. Needs stable-baselines3; the agent is written to the folder.
+# Agents of Stable-Baselines3, hardened. Needs stable-baselines3; the agents are written to the folder.
 set -e
-[ -e sb3-ppo-Hopper-v5.zip ] || python results/harden/train_sb3.py
+[ -e sb3-ppo-Hopper-v5.zip ] || python results/harden/train_sb3.py hopper
 wocar harden sb3-ppo-Hopper-v5.zip --eps 0.075 --out runs/harden/hopper --json results/harden/hopper.json
+
+# short/: few attacks and 20 episodes
+[ -e sb3-dqn-CartPole-v1.zip ] || python results/harden/train_sb3.py cartpole
+[ -e sb3-a2c-CartPole-v1.zip ] || python results/harden/train_sb3.py cartpole_a2c
+few="--attacks none,maxdiff-plain,pgd-10 --check-attacks maxdiff-plain,pgd-10 --episodes 20"
+wocar harden sb3-a2c-CartPole-v1.zip --eps 0.07 --steps 100000 --out runs/harden/a2c $few \
+  --json results/harden/short/a2c-cartpole.json
+wocar harden sb3-a2c-CartPole-v1.zip --eps 0.07 --steps 100000 --out runs/harden/until --until-worst 300 \
+  --attacks none,maxdiff-plain --check-attacks maxdiff-plain --episodes 20 \
+  --json results/harden/short/a2c-until-worst.json
+few="--attacks none,maxdiff-plain,pgd-10,min-q --check-attacks maxdiff-plain,pgd-10,min-q --episodes 20"
+wocar harden sb3-dqn-CartPole-v1.zip --eps 0.07 --out runs/harden/dqn $few --steps 16000 --set tau=0.02

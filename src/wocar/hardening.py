@@ -1,6 +1,7 @@
 """Hardening: robust fine-tuning of a trained agent, with an audit before and after."""
 
 import dataclasses
+import math
 import time
 from collections.abc import Callable, Sequence
 from os.path import exists
@@ -130,6 +131,7 @@ def harden(
     `until_worst` or above. `suite`, `attacks` and `episodes` are those of the audits, `check_attacks` those of the
     checks; `settings` are those of the method.
     """
+    _check_shares(until_worst, keep_natural)
     folder, first = Path(out), load(agent, env, normaliser) if isinstance(agent, Path | str) else agent
     start = threat or (read_threat(sensors, first.spec) if sensors else default_threat(first))
     chosen = asked_threats(start, eps, norm=norm, units=units, radii=radii)[0]
@@ -137,6 +139,14 @@ def harden(
     checks = QUICK_ATTACKS if check_attacks is None else tuple((resolve(name), {}) for name in check_attacks)
     how = (suite, attacks, episodes), checks, until_worst, keep_natural
     return _Hardening(first, chosen, config, *how, watch, say).execute(resume)
+
+
+def _check_shares(until_worst: float | None, keep_natural: float) -> None:
+    """A UserError before anything is audited."""
+    if not 0 <= keep_natural <= 1:
+        raise UserError(f"--keep-natural must be a share between 0 and 1, not {keep_natural}")
+    if until_worst is not None and not math.isfinite(until_worst):
+        raise UserError(f"--until-worst must be a number, not {until_worst}")
 
 
 class _Hardening:

@@ -8,7 +8,7 @@ from typing import Any
 from wocar import interop
 from wocar.agent import Agent
 from wocar.black_box import black_box
-from wocar.envs import allow_import, declared_observations, env_spec
+from wocar.envs import allow_import, declared_observations, env_spec, is_flattened
 from wocar.interop.export import Exported, ExportFormat, export_agent
 from wocar.interop.sb3_space_writer import Box
 from wocar.training.run_folder import load_run_agent
@@ -18,6 +18,8 @@ from wocar.zoo.entries import find_entry, is_zoo_name
 AgentSource = Any
 """A run or agent folder, `zoo:NAME`, a file or folder of another library, an `Agent`, a model of Stable-Baselines3, or
 any function of observations (or object with such a `predict`): a black box."""
+
+FLATTENED = "it takes flat observations: wrap the environment in gymnasium.wrappers.FlattenObservation"
 
 
 def load(agent: AgentSource, env: str | None = None, normaliser: Path | str | None = None) -> Agent:
@@ -71,7 +73,9 @@ def export(
     """
     victim = load(agent, env, normaliser)
     declared = declared_observations(victim.spec) if to == "sb3" else None
-    return export_agent(victim, to, Path(out), Box(*declared) if declared else None, overwrite)
+    done = export_agent(victim, to, Path(out), Box(*declared) if declared else None, overwrite)
+    flattened = [FLATTENED] if is_flattened(victim.spec.id) else []
+    return done._replace(notes=[*done.notes, *flattened])
 
 
 def load_attacker(path: Path) -> Agent:

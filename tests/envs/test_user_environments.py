@@ -4,14 +4,18 @@ import sys
 from pathlib import Path
 
 import gymnasium
+import jax
 import numpy as np
 import pytest
 
+from wocar.agent import Agent
 from wocar.cli import main
 from wocar.cli.env_kwargs import with_env_kwargs
 from wocar.envs import allow_import, env_spec, make_env
 from wocar.envs.keywords import split_keywords
+from wocar.loading import export
 from wocar.methods.tasks import task_of
+from wocar.networks import GreedyPolicy, ScaledNormaliser, mlp
 from wocar.types import UserError
 
 MODULE = '''
@@ -79,6 +83,9 @@ def test_observations_in_parts_are_flattened(module: str) -> None:
     np.testing.assert_allclose(env.step(np.array([0, 1])).obs, [[1, 0.25, 0.5]] * 2)
     assert env.step(np.array([0, 1])).terminated.all()
     env.close()
+    agent = Agent(env.spec, ScaledNormaliser.identity((3,)), GreedyPolicy(mlp([3, 4, 2], jax.random.key(0))))
+    (note,) = [line for line in export(agent, "sb3", "flat.zip").notes if "FlattenObservation" in line]
+    assert note.startswith("it takes flat observations")
 
 
 def test_keywords_are_part_of_the_id() -> None:

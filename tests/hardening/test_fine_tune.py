@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from wocar.agent import Agent
+from wocar.black_box import black_box
 from wocar.envs import env_spec, make_env
 from wocar.methods.hardening import hardening_config, hardening_method, warm_up_iterations
 from wocar.methods.presets import make_algorithm
@@ -35,7 +36,7 @@ from wocar.training.fine_tune import (
     stochastic_actor,
 )
 from wocar.training.reward import RewardScaler
-from wocar.types import UserError
+from wocar.types import ActionSpace, UserError
 
 KEY = jax.random.key(0)
 SIZE = 31
@@ -148,3 +149,5 @@ def test_what_cannot_be_hardened_is_refused(tmp_path: Path) -> None:
     strange.policy = object()
     with pytest.raises(UserError, match="a object cannot be hardened"):
         hardening_method(strange)
+    with pytest.raises(UserError, match="a black box cannot be hardened"):
+        hardening_method(black_box(lambda obs: 0, agent.spec._replace(actions=ActionSpace(2))))

@@ -71,13 +71,15 @@ def test_the_command_says_what_robustness_cost(
     agent.save(tmp_path / "agent")
     settings = [f"{name}={value if name != 'hidden' else 8}" for name, value in TINY.items() if name != "hidden"]
     words = ["harden", str(tmp_path / "agent"), "--out", str(tmp_path / "run"), "--eps", "0.3", "--steps", "16"]
-    words += ["--attacks", "random", "--check-attacks", "random", "--episodes", "2", "--set", *settings]
+    words += ["--attacks", "random", "--check-attacks", "random", "--episodes", "2", "--until-worst", "1e6"]
+    words += ["--set", *settings]
     with pytest.raises(SystemExit) as stop:
         main([*words, "--json", str(tmp_path / "found.json")])
     assert not stop.value.code
     out, err = capsys.readouterr()
     assert [line.split()[0] for line in out.splitlines()] == ["attack", "none", "random", "gwc", "worst"]
     assert "cost in return without attack" in err
+    assert "--until-worst 1e+06 was not met" in err
     assert json.loads((tmp_path / "found.json").read_text())["steps"] == 16
     with pytest.raises(SystemExit) as stop:
         main([*words[:4], "--set", "glue"])

@@ -114,12 +114,22 @@ def test_squashed_actors(torch: Any, script: str, tmp_path: Path) -> None:
             np.testing.assert_allclose(found.critics[name](obs, action.numpy()), q.detach().numpy()[:, 0], atol=1e-5)
 
 
+@pytest.mark.oracle
+def test_whole_modules_and_programs_say_what_to_save(torch: Any, tmp_path: Path) -> None:
+    model = sequential(torch, [5, 4, 3], torch.nn.Tanh)
+    torch.save(model, tmp_path / "whole.pt")
+    torch.jit.script(model).save(tmp_path / "program.pt")
+    for name, reason in (("whole", "a whole module; save its state_dict"), ("program", "a program of torch.jit")):
+        with pytest.raises(UserError, match=reason):
+            read(tmp_path / f"{name}.pt", "Pick-v0")
+
+
 def test_other_files_are_one_line(tmp_path: Path, forge: SimpleNamespace) -> None:
     one, mark = np.ones((3, 5), "f4"), tmp_path / "mark"
     cases = {
         b"": "not a torch file",
         b"\x80junk": "cannot read",
-        forge.torch_zip({"a": one}): "none of the names",
+        forge.torch_zip({"a": one}): "other names than those of CleanRL",
         forge.torch_zip({"network.0.weight": one}): "no weights network.0.bias",
         forge.torch_zip({"network.0.weight": one, "network.0.bias": one}): "have shape",
         forge.torch_zip({"network.0.weight": one.T, "network.0.bias": one[:, 0]}): "shape|fit",

@@ -118,6 +118,19 @@ def test_products_and_sums_are_dense_layers(tmp_path: Path) -> None:
     np.testing.assert_allclose(agent.head(obs), session.run(None, {"x": obs})[0], atol=1e-5)
 
 
+def test_a_graph_for_single_observations(tmp_path: Path) -> None:
+    """As exported without dynamic axes; a fixed batch of several cannot be used."""
+    node, w = onnx.helper.make_node, RNG.normal(size=(3, 1)).astype("f4")
+    nodes = [node("Sin", ["x"], ["a"]), node("MatMul", ["a", "w"], ["y"])]
+    for size in (1, 4):
+        (tmp_path / f"{size}.onnx").write_bytes(graph_of(nodes, {"w": w}, (size, 3)))
+    agent, obs = read(tmp_path / "1.onnx", "Pendulum-v1"), RNG.normal(size=(7, 3)).astype("f4")
+    assert agent.black_box
+    np.testing.assert_allclose(agent.predict(obs)[0], np.sin(obs) @ w, atol=1e-5)
+    with pytest.raises(UserError, match="batches of 4"):
+        read(tmp_path / "4.onnx", "Pendulum-v1")
+
+
 def test_hostile_files_are_one_line(tmp_path: Path) -> None:
     node, w = onnx.helper.make_node, np.ones((3, 1), "f4")
     dense = node("MatMul", ["x", "w"], ["y"])

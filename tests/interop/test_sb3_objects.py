@@ -142,6 +142,14 @@ def test_a_zip_without_statistics_is_said(tmp_path: Path, capsys: pytest.Capture
         main(["audit", str(tmp_path / "x.zip"), "--env", ENV, "--attacks", "none", "--eps", "0.1", "--episodes", "1"])
     assert not stop.value.code
     assert "no VecNormalize statistics given or found" in capsys.readouterr().err
+    words = [str(tmp_path / "x.zip"), "--env", ENV, "--out", str(tmp_path / "out")]
+    for command, code in ((["export", "--to", "sb3"], 0), (["harden", "--keep-natural", "90"], 2)):
+        with pytest.raises(SystemExit) as stop:
+            main([*command, *words])
+        said = capsys.readouterr().err
+        assert (stop.value.code or 0) == code
+        assert "no VecNormalize statistics given or found" in said
+    assert "--keep-natural must be a share between 0 and 1, not 90" in said
 
 
 def test_checkpoints_find_the_statistics_of_their_step(tmp_path: Path) -> None:
@@ -167,6 +175,10 @@ def test_yaml_pairs_are_plain_values() -> None:
     assert found["g"].startswith("!!python")  # text, and nothing else
     assert yaml_pairs("{}\n") == {} and yaml_pairs("a:   \nb: x y\n") == {"a": None, "b": "x y"}
     assert yaml_pairs(CONFIG)["batch_size"] == 64
+    first = (
+        "!!python/object/apply:collections.OrderedDict\n- - - env_wrapper\n    - - a.Wrapper\n  - - n_envs\n    - 4\n"
+    )
+    assert yaml_pairs(first) == {"env_wrapper": "a.Wrapper", "n_envs": 4}
 
 
 LONG = {"empty": "\n", "blank": " \n", "keys": "- - a\n", "pairs": "a: b\n", "spaces": " ", "signs": "- ", "digit": "9"}
@@ -178,3 +190,36 @@ def test_settings_take_time_by_their_length_only(part: str) -> None:
     for head in ("", "- - a\n", "a: "):
         yaml_pairs(head + part * (2**20 // len(part)))
     assert time.process_time() - start < 5  # hours, where empty lines were tried from each of them
+
+
+class Arm(gymnasium.Env):
+    """Pendulum's numbers as a dictionary."""
+
+    observation_space = gymnasium.spaces.Dict(
+        {name: gymnasium.spaces.Box(-9, 9, size) for name, size in {"velocity": (1,), "angle": (1, 2)}.items()}
+    )
+    action_space = gymnasium.spaces.Box(-2, 2, (1,))
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        return self.observation_space.sample(), {}
+
+
+@pytest.mark.parametrize("algorithm", ["PPO", "SAC"])
+def test_a_dictionary_is_seen_as_gymnasium_flattens_it(algorithm: str) -> None:
+    env = VecNormalize(DummyVecEnv([Arm]), clip_obs=1.5)
+    rng, space = np.random.default_rng(1), Arm.observation_space
+    for name, moments in env.obs_rms.items():
+        moments.mean, moments.var = rng.normal(size=space[name].shape), rng.uniform(0.2, 3, space[name].shape)
+    more = {"n_steps": 4, "batch_size": 4} if algorithm == "PPO" else {"buffer_size": 8}
+    model = getattr(sb3, algorithm)("MultiInputPolicy", env, policy_kwargs={"net_arch": [8]}, device="cpu", **more)
+    agent = wocar.load(model, env=ENV)
+    seen = [space.sample() for _ in range(20)]
+    theirs = model.predict(
+        env.normalize_obs({name: np.stack([o[name] for o in seen]) for name in space}), None, None, True
+    )
+    flat = np.stack([gymnasium.spaces.flatten(space, o) for o in seen])
+    np.testing.assert_allclose(agent.predict(flat)[0], theirs[0], atol=1e-5)
+    del env.obs_rms["angle"]
+    with pytest.raises(UserError, match="does not normalise angle"):
+        wocar.load(model, env=ENV)

@@ -3,7 +3,7 @@
 import math
 import shlex
 from dataclasses import dataclass
-from os.path import exists, isfile
+from os.path import isfile
 from pathlib import Path
 from typing import Annotated
 
@@ -15,12 +15,11 @@ from wocar.bounds.ball import Norm
 from wocar.cli.audit_display import AuditDisplay
 from wocar.cli.audit_table import radius_text, table, verdicts
 from wocar.cli.fault_display import show_faults
+from wocar.cli.imported import say_findings
 from wocar.cli.option_types import Maybe
 from wocar.cli.options import check_folder, parse, radii, say, show, words
 from wocar.evaluation.audit_result import AuditResult, markdown, points_of, rows_of
 from wocar.files import write_atomic, write_json
-from wocar.interop import findings, is_foreign
-from wocar.loading import load
 from wocar.threat import Units
 from wocar.types import UserError
 
@@ -79,9 +78,7 @@ def main(argv: list[str]) -> int:
     check_folder(options.json, options.markdown)
     if options.fail_below is not None and math.isnan(options.fail_below):
         raise UserError("--fail-below must be a number, not nan")
-    if exists(options.agent) and is_foreign(options.agent):
-        for line in findings(load(options.agent, options.env, options.normaliser)):
-            say(line)
+    say_findings(options.agent, options.env, options.normaliser)
     folder, display = options.out or _default_folder(options), AuditDisplay(options.agent.name)
     try:
         result = _audited(options, folder, display)

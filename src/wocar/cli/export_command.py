@@ -6,6 +6,7 @@ from typing import Annotated
 
 import tyro
 
+from wocar.cli.imported import say_findings
 from wocar.cli.option_types import Maybe
 from wocar.cli.options import parse, say
 from wocar.interop.export import ExportFormat
@@ -32,6 +33,7 @@ class ExportOptions:
 def main(argv: list[str]) -> int:
     about = "An agent for Stable-Baselines3 or as an ONNX file."
     options: ExportOptions = parse(ExportOptions, argv, "export", about)
+    say_findings(options.agent, options.env, options.normaliser)
     done = export(
         options.agent,
         options.to,

@@ -8,8 +8,9 @@ import tyro
 
 from wocar.bounds.ball import Norm
 from wocar.cli.audit_display import AuditDisplay
+from wocar.cli.imported import say_findings
 from wocar.cli.option_types import Maybe
-from wocar.cli.options import parse, radii, say, words
+from wocar.cli.options import check_folder, parse, radii, say, words
 from wocar.evaluation.audit_result import points_of, rows_of
 from wocar.files import write_json
 from wocar.hardening import Hardened, harden
@@ -69,8 +70,8 @@ def main(argv: list[str]) -> int:
     options: HardenOptions = parse(HardenOptions, argv, "harden", about)
     if options.suite and options.attacks:
         raise UserError("--suite and --attacks exclude each other")
-    if options.json and not options.json.parent.is_dir():
-        raise UserError(f"cannot write {options.json}: its folder does not exist")
+    check_folder(options.json)
+    say_findings(options.agent, options.env, options.normaliser)
     found = harden(
         options.agent,
         options.out,
@@ -143,4 +144,6 @@ def _show(found: Hardened, options: HardenOptions) -> None:
     lost = found.natural[0] - found.natural[1]
     share = f" ({100 * lost / abs(found.natural[0]):.1f} %)" if found.natural[0] else ""
     say(f"cost in return without attack: {lost:.1f}{share}; {found.steps:,} steps, {found.minutes['training']} minutes")
+    if options.until_worst is not None and found.worst[1] < options.until_worst:
+        say(f"--until-worst {options.until_worst:g} was not met: the worst mean return is {found.worst[1]:.1f}")
     say(f"agent in {options.out / 'agent'}")

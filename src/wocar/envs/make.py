@@ -115,6 +115,16 @@ def declared_observations(spec: EnvSpec) -> tuple[np.ndarray, np.ndarray, np.dty
     return space.low, space.high, np.dtype(space.dtype)
 
 
+def is_flattened(id: str) -> bool:
+    """Whether the environment itself shows dictionaries, which are flattened here; False where it cannot be made."""
+    try:
+        env = make_gymnasium_env(id)
+    except UserError:
+        return False
+    env.close()
+    return isinstance(env.unwrapped.observation_space, gymnasium.spaces.Dict)
+
+
 def _backend(id: str) -> str:
     """EnvPool, where installed, is for Atari, for what it does many times faster, and for what nobody else has."""
     if id in TASKS:

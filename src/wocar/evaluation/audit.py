@@ -84,6 +84,8 @@ class _Audit:
     ) -> None:
         self.digest, self.context, self.plan, self.folder, self.watch = digest, context, plan, folder, watch
         self.agent = context.agent
+        for threat in plan.threats:
+            threat.check_dimensions(self.agent.spec)
         self.skipped = self._skipped()
         self.grids = {name: grid for name, grid in plan.attacks.items() if name not in self.skipped}
         if not self.grids:

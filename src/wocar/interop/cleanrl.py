@@ -12,7 +12,7 @@ import numpy as np
 from wocar.agent import Agent
 from wocar.interop.restricted import one_line_refusal
 from wocar.interop.torch_files import read_torch
-from wocar.interop.values import has
+from wocar.interop.values import attributes, has
 from wocar.interop.weights import Weights, activation, chain, checked, convolution, dense, read_weights, weight
 from wocar.networks import (
     ActionCritic,
@@ -42,7 +42,10 @@ def load_cleanrl(data: bytes, path: Path, env: str | None, spec_of: Callable[[st
     tree = read_torch(data, str(path))
     spec = spec_of(env or _env_id(path))
     with one_line_refusal(str(path)):
-        dicts = [read_weights(part) for part in (tree if isinstance(tree, tuple | list) else [tree])]
+        parts = tree if isinstance(tree, tuple | list) else [tree]
+        if any("_modules" in attributes(part) for part in parts):
+            raise ValueError("it is a whole module; save its state_dict() under CleanRL's names, or export it to ONNX")
+        dicts = [read_weights(part) for part in parts]
         method, policy, critics, notes = _parts(dicts, spec)
         image = len(spec.obs_shape) == 3
         normaliser = PixelNormaliser() if image else ScaledNormaliser.identity(spec.obs_shape)
@@ -68,7 +71,7 @@ def _parts(dicts: list[dict[str, np.ndarray]], spec: EnvSpec) -> Parts:
         else:
             layers = chain(first, "network", "relu")[:-1]
         return "dqn", GreedyPolicy(eqx.nn.Sequential(layers)), {}, []
-    raise ValueError("its weights have none of the names that CleanRL's PPO, DQN, SAC and TD3 give")
+    raise ValueError("its weights have other names than those of CleanRL's PPO, DQN, SAC and TD3; ONNX needs none")
 
 
 def _continuous_ppo(weights: Weights, spec: EnvSpec) -> Parts:

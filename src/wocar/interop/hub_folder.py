@@ -12,7 +12,7 @@ from wocar.types import UserError
 MAX_YAML = 2**20
 MAX_ZIPS = 64
 # Of single lines, and each character has one place: a pattern over several lines takes hours on a file of empty ones.
-LISTED_KEY, LISTED_VALUE = re.compile(r"\s*(?:- )?- - ([\w.-]+)\s*"), re.compile(r"\s+- (.*)")
+LISTED_KEY, LISTED_VALUE = re.compile(r"\s*(?:- )?- - ([\w.-]+)\s*"), re.compile(r"\s+- (?:- )*(.*)")
 PAIR = re.compile(r"([\w.-]+):[ \t](.*)")
 SETTINGS = ("args.yml", "config.yml", "env_kwargs.yml")
 
@@ -57,8 +57,10 @@ def yaml_pairs(text: str) -> dict[str, Any]:
     Nested values and tags are left out: nothing in the file is constructed.
     """
     lines = [line for line in text[:MAX_YAML].splitlines() if line.strip()]
-    pairs = zip(map(LISTED_KEY.fullmatch, lines), map(LISTED_VALUE.fullmatch, lines[1:]), strict=False)
-    listed = {key[1]: value[1] for key, value in pairs if key and value}
+    listed, rest = {}, iter(lines)
+    for line in rest:
+        if (key := LISTED_KEY.fullmatch(line)) and (value := LISTED_VALUE.fullmatch(next(rest, ""))):
+            listed[key[1]] = value[1]
     found = listed or {pair[1]: pair[2] for pair in map(PAIR.fullmatch, lines) if pair}
     return {key: _scalar(value) for key, value in found.items()}
 

@@ -27,8 +27,8 @@ options = onnxruntime.SessionOptions()
 options.intra_op_num_threads = options.inter_op_num_threads = 1
 options.log_severity_level = 4
 session = onnxruntime.InferenceSession(sys.argv[1], options, providers=["CPUExecutionProvider"])
-shape = [2, *map(int, sys.argv[2].split(",")[1:])]
-session.run(None, {session.get_inputs()[0].name: np.zeros(shape, sys.argv[2].split(",")[0])})
+kind, *shape = sys.argv[2].split(",")
+session.run(None, {session.get_inputs()[0].name: np.zeros(list(map(int, shape)), kind)})
 """
 
 
@@ -41,12 +41,14 @@ def onnx_black_box(data: bytes, name: str, graph: Graph, spec: EnvSpec, meta: di
     if graph.input_shape[1:] != list(spec.obs_shape):
         seen = tuple(graph.input_shape[1:])
         raise UserError(f"cannot run {name}: it sees {seen}, observations of {spec.id} are {spec.obs_shape}")
-    _try(data, name, graph, spec)
+    if graph.input_shape[0] not in (None, 1):
+        raise UserError(f"cannot run {name}: it takes batches of {graph.input_shape[0]}; export it for 1 or any number")
+    single = graph.input_shape[0] == 1
+    _try(data, name, graph, (1 if single else 2, *spec.obs_shape))
     options = runtime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     session = runtime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
     output = "action" if "action" in graph.outputs else graph.outputs[0]
-    single = graph.input_shape[0] == 1
 
     def act(obs: np.ndarray) -> np.ndarray:
         batch = obs if obs.shape != spec.obs_shape else obs[None]
@@ -60,12 +62,12 @@ def onnx_black_box(data: bytes, name: str, graph: Graph, spec: EnvSpec, meta: di
     return black_box(act, spec, meta)
 
 
-def _try(data: bytes, name: str, graph: Graph, spec: EnvSpec) -> None:
-    """Run the graph once elsewhere; a UserError where it fails, takes too long or too much memory."""
+def _try(data: bytes, name: str, graph: Graph, shape: tuple[int, ...]) -> None:
+    """Run the graph elsewhere on a batch of this shape; a UserError where it fails, takes too long or much memory."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "graph.onnx"
         file.write_bytes(data)
-        about = ",".join([graph.input_type.name, *map(str, spec.obs_shape)])
+        about = ",".join([graph.input_type.name, *map(str, shape)])
         command = [sys.executable, "-I", "-c", TRIAL, str(file), about, str(GIGABYTES), str(SECONDS)]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=3 * SECONDS, cwd=folder)

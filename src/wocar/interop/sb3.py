@@ -53,14 +53,18 @@ SB3, CONTRIB = "stable_baselines3", "sb3_contrib.common.recurrent.policies"
 FAMILIES = {
     f"{SB3}.common.policies.ActorCriticPolicy": "actor-critic",
     f"{SB3}.common.policies.ActorCriticCnnPolicy": "actor-critic",
+    f"{SB3}.common.policies.MultiInputActorCriticPolicy": "actor-critic",
     f"{CONTRIB}.RecurrentActorCriticPolicy": "recurrent",
     f"{CONTRIB}.RecurrentActorCriticCnnPolicy": "recurrent",
     f"{SB3}.dqn.policies.DQNPolicy": "dqn",
     f"{SB3}.dqn.policies.CnnPolicy": "dqn",
+    f"{SB3}.dqn.policies.MultiInputPolicy": "dqn",
     f"{SB3}.sac.policies.SACPolicy": "sac",
     f"{SB3}.sac.policies.CnnPolicy": "sac",
+    f"{SB3}.sac.policies.MultiInputPolicy": "sac",
     f"{SB3}.td3.policies.TD3Policy": "td3",
     f"{SB3}.td3.policies.CnnPolicy": "td3",
+    f"{SB3}.td3.policies.MultiInputPolicy": "td3",
 }
 ACTIVATIONS = {theirs: ours for ours, theirs in ACTIVATION_CLASSES.items()}
 SDE_CLIP = 2.0
@@ -117,7 +121,7 @@ def _family(data: Any) -> str:
     name = getattr(policy, "name", "?")
     if name not in FAMILIES:
         raise ValueError(
-            f"its policy class {name} is not supported; MlpPolicy and CnnPolicy of PPO, A2C, DQN, SAC, TD3 are"
+            f"its policy class {name} is not supported; Mlp-, Cnn- and MultiInputPolicy of PPO, A2C, DQN, SAC, TD3 are"
         )
     return FAMILIES[name]
 
@@ -128,7 +132,7 @@ def _options(data: Any) -> dict[str, Any]:
     if not isinstance(options, dict):
         raise ValueError("its policy_kwargs are no dict")
     extractor = options.get("features_extractor_class")
-    if extractor is not None and kind(extractor) not in ("FlattenExtractor", "NatureCNN"):
+    if extractor is not None and kind(extractor) not in ("FlattenExtractor", "NatureCNN", "CombinedExtractor"):
         raise ValueError(f"its features extractor {kind(extractor)} is not supported")
     if options.get("clip_mean", SDE_CLIP) != SDE_CLIP:
         raise ValueError("its clip_mean is not supported: only the default is")

@@ -1,5 +1,6 @@
 """Stable-Baselines3's observation and action spaces, and VecNormalize's statistics."""
 
+import math
 import re
 from os.path import isfile
 from pathlib import Path
@@ -17,6 +18,8 @@ class Observations(NamedTuple):
     shape: tuple[int, ...]
     normaliser: Normaliser
     """What the policy itself does to an observation: images are divided by 255."""
+    parts: dict[str, tuple[int, ...]] | None = None
+    """Of a dictionary, which is flattened: the shapes of its entries in their order."""
 
 
 class Statistics(NamedTuple):
@@ -28,13 +31,28 @@ class Statistics(NamedTuple):
 
 
 def read_observations(space: Any, normalise_images: bool) -> Observations:
+    if kind(space) == "Dict":
+        return _dictionary(attributes(field(space, "spaces")))
     if kind(space) != "Box":
-        raise ValueError(f"its observation space {kind(space)} is not supported: only Box is")
+        raise ValueError(f"its observation space {kind(space)} is not supported: Box and Dict of Box are")
     low, high = (array(field(space, name)) for name in ("low", "high"))
     image = low.ndim == 3 and dtype(field(space, "dtype")) == np.uint8 and np.all(low == 0) and np.all(high == 255)
     if image and normalise_images:
         return Observations(low.shape, PixelNormaliser())
     return Observations(low.shape, ScaledNormaliser.identity(low.shape))
+
+
+def _dictionary(entries: dict[str, Any]) -> Observations:
+    """Vectors one after the other, as MultiInputPolicy and Gymnasium's FlattenObservation see them."""
+    parts: dict[str, tuple[int, ...]] = {}
+    for name, space in entries.items():
+        if kind(space) != "Box":
+            raise ValueError(f"its observation {name} is a {kind(space)}: in a dictionary only Box is supported")
+        parts[name] = array(field(space, "low")).shape
+        if len(parts[name]) > 2:
+            raise ValueError(f"its observation {name} is an image: in a dictionary only vectors are supported")
+    size = sum(map(math.prod, parts.values()))
+    return Observations((size,), ScaledNormaliser.identity((size,)), parts)
 
 
 def read_actions(space: Any) -> ActionSpace:
@@ -79,10 +97,22 @@ def read_statistics(statistics: Statistics, seen: Observations) -> tuple[Normali
             return seen.normaliser, notes
         if not isinstance(seen.normaliser, ScaledNormaliser):
             raise ValueError("statistics for images that the policy divides by 255 itself are not supported")
-        mean, variance = (np.array(array(field(tree, "obs_rms", name)), np.float64) for name in ("mean", "var"))
+        mean, variance = (_moment(tree, name, seen.parts) for name in ("mean", "var"))
         if mean.shape != seen.shape or variance.shape != seen.shape:
             raise ValueError(f"its observations have shape {mean.shape}, the agent's {seen.shape}")
         square, clip = variance + epsilon, number(field(tree, "clip_obs"))
         if not (np.all(np.isfinite(mean)) and np.all(square > 0) and np.all(np.isfinite(square)) and clip > 0):
             raise ValueError("its statistics are not finite numbers")
         return ScaledNormaliser(mean, np.sqrt(square), clip), notes
+
+
+def _moment(tree: Any, name: str, parts: dict[str, tuple[int, ...]] | None) -> np.ndarray:
+    """Means or variances of observations; those of a dictionary one after the other."""
+    if parts is None:
+        return np.array(array(field(tree, "obs_rms", name)), np.float64)
+    if missing := [part for part in parts if not has(field(tree, "obs_rms"), part)]:
+        raise ValueError(f"it does not normalise {missing[0]}: statistics of some entries only are not supported")
+    found = {part: array(field(tree, "obs_rms", part, name)) for part in parts}
+    if wrong := [part for part in parts if found[part].shape != parts[part]]:
+        raise ValueError(f"its statistics of {wrong[0]} have another shape than the agent's observation")
+    return np.concatenate([np.array(value, np.float64).reshape(-1) for value in found.values()])

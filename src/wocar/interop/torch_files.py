@@ -61,6 +61,8 @@ def _read_zip(archive: Archive) -> Any:
     if len(roots) != 1:
         raise ValueError("it is a zip, but not of torch: it has no data.pkl")
     root = roots[0]
+    if f"{root}constants.pkl" in archive.names:
+        raise ValueError("it is a program of torch.jit; save the state_dict() of its module, or export it to ONNX")
     if f"{root}byteorder" in archive.names and archive.read(f"{root}byteorder") != b"little":
         raise ValueError("its numbers are big-endian")
     storages: dict[str, Storage] = {}

@@ -26,6 +26,8 @@ HARDENED_BY = ("wocar-ppo", "wocar-a2c", "wocar-dqn", "wocar-sac")
 def hardening_method(agent: Agent) -> str:
     """The method that fine-tunes an agent, by its kind of policy."""
     policy = agent.policy
+    if agent.black_box:
+        raise UserError("a black box cannot be hardened: there are no weights to train")
     if isinstance(policy, GreedyPolicy):
         return "wocar-dqn"
     if isinstance(policy, SquashedPolicy | SquashedGaussianPolicy):
