@@ -30,7 +30,7 @@ setup: .venv/.setup  ## install wocar and its developer tools into .venv, from t
 
 oracle: .venv/.oracle  ## add what tests and benchmark compare with or run on: PyTorch, Stable-Baselines3, Ray
 
-demo: .venv/.setup  ## train and attack a small agent, in minutes
+demo: .venv/.setup  ## a small PPO agent and a robust one of the zoo, attacked by fast-v2, on one page; minutes
 	$(RUN) wocar.cli.demo
 
 test: .venv/.oracle  ## run all tests
@@ -54,6 +54,7 @@ bench: .venv/.oracle  ## measure the speed ratios; TIER=quick takes two minutes
 
 tables: .venv/.setup  ## write the generated tables, outputs and picture of README.md and docs/ anew
 	.venv/bin/python scripts/tables.py
+	.venv/bin/python scripts/method_tables.py
 	.venv/bin/python scripts/scatter.py
 	.venv/bin/python scripts/what_works_table.py --write
 

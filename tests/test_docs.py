@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import wocar
+from wocar.methods.builtin import BUILTIN
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [
@@ -120,10 +121,23 @@ def test_every_claim_of_the_results_is_a_folder_with_its_commands() -> None:
     assert listed == {f"{name}/README.md" for name in folders}
 
 
-@pytest.mark.parametrize("script", ["tables.py", "scatter.py"])
+@pytest.mark.parametrize("script", ["tables.py", "method_tables.py", "scatter.py"])
 def test_the_tables_outputs_and_picture_are_those_of_the_results(script: str) -> None:
     done = subprocess.run([sys.executable, str(ROOT / "scripts" / script), "--check"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_every_method_has_one_page_that_says_all() -> None:
+    """Idea, objective with equation, function, preset, cost, result, departures."""
+    pages = {page: page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "methods").glob("*.md")}
+    listed = [name for text in pages.values() for name in re.findall(r"<!-- method (\S+) -->", text)]
+    named = [name for names in listed for name in names.split(",")]
+    assert sorted(named) == sorted(set(named)) == sorted(method.name for method in BUILTIN)
+    for page, text in pages.items():
+        parts = re.findall(r"^\*\*(\w+(?: \w+)*)", text, re.MULTILINE)
+        parts = [part for part in parts if part != "Steps count both halves"]
+        asked = ["Idea", "Objective", "Our function", "Preset", "Cost", "Result", "Where it departs"]
+        assert parts == asked and "```text" in text and len(text.splitlines()) < 80, page
 
 
 def test_the_tables_of_what_works_are_those_of_the_results() -> None:

@@ -1,4 +1,4 @@
-"""The wheel: what it brings with it, and that it works outside the repository."""
+"""The sdist and the wheel built from it: what they bring, and that they work outside the repository."""
 
 import json
 import os
@@ -66,9 +66,13 @@ def test_setup_installs_hashed_files_only() -> None:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sdist of the repository, the wheel of that sdist, and its installation."""
     folder = tmp_path_factory.mktemp("wheel")
+    build_sdist = "import sys; from hatchling.build import build_sdist; build_sdist(sys.argv[1])"
+    subprocess.run([sys.executable, "-c", build_sdist, str(folder)], cwd=REPOSITORY, check=True)
+    (sdist,) = folder.glob("wocar-*.tar.gz")
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    build = ["wheel", "--no-index", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder), str(REPOSITORY)]
+    build = ["wheel", "--no-index", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder), str(sdist)]
     subprocess.run([*pip, *build], check=True)
     (wheel,) = folder.glob("wocar-*.whl")
     subprocess.run(

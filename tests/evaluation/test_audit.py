@@ -64,6 +64,8 @@ def test_losses_by_hand(tmp_path: Path, follower: MakeAgent) -> None:
     for name in ("random-corner", "maxdiff-plain", "pgd-10"):
         assert rows[name]["mean"] == pytest.approx(-2 * 0.5 * LENGTH, rel=1e-4)
         assert rows[name]["budget_used"] == pytest.approx(1.0, rel=1e-4)
+        assert rows[name]["moved"]["size"] == pytest.approx([1.0] * len(result["dimensions"]), rel=1e-3)
+    assert "moved" not in rows["none"]
     assert rows["random"]["mean"] == pytest.approx(-0.5 * LENGTH, rel=0.2)
     assert result["worst"] in ("random-corner", "maxdiff-plain", "pgd-10")
     assert (rows["none"]["eps"], rows["random"]["eps"]) == (0.0, 0.5)

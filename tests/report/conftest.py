@@ -32,11 +32,13 @@ def row(mean: float, attack: str, eps: float) -> dict[str, Any]:
         "std": 40.0,
         "interval": [mean - 12.0, mean + 11.0],
         "episodes": 50,
+        "returns": [mean + 40 * (-1) ** k for k in range(50)],
         "mean_discounted": mean / 12,
         "seed": 1234,
         "eps": 0.0 if attack == "none" else eps,
         "family": family,
         "select": {"mean": mean + 5, "std": 40.0, "episodes": 25, "seed": 501234},
+        **({} if attack == "none" else {"moved": {"mean": [-0.5, 0.1, 0.25], "size": [0.5, 0.9, 0.75]}}),
     }
 
 
@@ -55,6 +57,7 @@ def write_audit(
         "meta": {"method": method, "seed": seed, "steps": 2_000_896},
         "agent_sha256": f"{file.stem}",
         "norm": "linf",
+        "dimensions": ["height", "angle", "speed"],
         "attacks": curve[0]["attacks"],
         "worst": curve[0]["worst"],
         **({"curve": curve} if len(curve) > 1 else {}),
@@ -85,11 +88,12 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two tasks, three methods, three seeds; on Hopper trained here, several radii, a variant and flags."""
     folder = tmp_path_factory.mktemp("results")
     flag = {"flag": "few-episodes", "attack": "none", "eps": 0.0, "text": "5 episodes; fewer than 20 say little"}
+    unused = {"flag": "budget-unused", "attack": "maxdiff", "eps": 0.075, "text": "maxdiff moves little"}
     for env, radii, scale in (("Hopper-v4", (0.075, 0.05, 0.1), 3500.0), ("Walker2d-v4", (0.05,), 4300.0)):
         for method in HARM:
             for seed in range(3):
                 name = f"{method}-{env}-s{seed}"
-                flags = [flag] if (env, method, seed) == ("Hopper-v4", "ppo", 0) else []
+                flags = [flag, unused] if (env, method, seed) == ("Hopper-v4", "ppo", 0) else []
                 write_audit(folder / f"{name}.json", env, method, seed, radii, scale, flags=flags)
                 if env == "Hopper-v4":
                     write_run(folder / name, env, method, seed)
@@ -213,11 +217,13 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def write_gif(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path, dict[str, Any]], None]:
+def write_gif(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., None]:
     from wocar.report.clips import write_clip
 
-    def write(file: Path, about: dict[str, Any]) -> None:
-        frames = [np.full((24, 32, 3), 40 * i, np.uint8) for i in range(4)]
+    def write(file: Path, about: dict[str, Any], count: int = 4) -> None:
+        frames = [np.full((24, 32, 3), 40, np.uint8) for _ in range(count)]
+        for i, frame in enumerate(frames):
+            frame[:, 3 * i : 3 * i + 3] = 250  # equal frames would be stored as one
         write_clip(file, frames, about)
 
     return write

@@ -22,6 +22,7 @@ COMMANDS = {
     "record": "a GIF or MP4 of an agent, with or without an attack",
     "import": "an agent from a Stable-Baselines3 zip or a published .model file",
     "export": "an agent for Stable-Baselines3 or as an ONNX file",
+    "completion": "a script that completes commands in bash or zsh",
 }
 
 

@@ -19,6 +19,7 @@ from wocar.evaluation.audit_file import AuditFolder
 from wocar.evaluation.audit_result import AuditPoint, AuditResult, AuditRow, AuditSuite, CellResult, Selection
 from wocar.evaluation.flags import distinct, flags_of
 from wocar.evaluation.frozen_suites import AttackSettings
+from wocar.evaluation.moved_dimensions import dimension_names
 from wocar.evaluation.suites import AuditPlan, suite_digest
 from wocar.runtime import fingerprint
 from wocar.threat import Threat
@@ -118,6 +119,8 @@ class _Audit:
             "skipped": self.skipped,
             "flags": distinct(flags),
         }
+        if names := dimension_names(self.agent, result["env"]):
+            result["dimensions"] = names
         if self.certifying:
             result["certified"] = curve[0]["certified"]
         if len(curve) > 1:

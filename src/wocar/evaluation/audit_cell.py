@@ -15,6 +15,7 @@ from wocar.evaluation.attack_context import Trained
 from wocar.evaluation.attack_registry import AttackKind
 from wocar.evaluation.audit_result import CellResult
 from wocar.evaluation.certified import GreedyWorstCase
+from wocar.evaluation.moved_dimensions import MovedDimensions
 from wocar.evaluation.statistics import summarise
 from wocar.files import checksum, tree_arrays
 from wocar.networks.normaliser import changes_nothing
@@ -69,6 +70,8 @@ def run_cell(agent: Agent, cell: AuditCell, made: Trained, on_episodes: Callable
         row["training_curve"] = made.curve
     if made.predicted is not None:
         row["predicted"] = made.predicted
+    if perturb and cell.kind.family != "fault" and (moved := perturb.moved.result(perturb.attack.ball)):
+        row["moved"] = moved
     return row
 
 
@@ -100,14 +103,16 @@ def ball_of(agent: Agent, cell: AuditCell) -> Ball:
 
 
 class ProbedPerturbation:
-    """A perturbation that checks now and then whether gradients vanish."""
+    """A perturbation that checks now and then whether gradients vanish, and sums up what it moves."""
 
     def __init__(self, attack: Perturbation) -> None:
         self.attack = attack
         self.shares: list[float] = []
+        self.moved = MovedDimensions()
 
     def __call__(self, policy: Policy, z: np.ndarray) -> np.ndarray:
         shown = self.attack(policy, z)
+        self.moved.add(z, shown)
         if self.attack.calls in PROBES and hasattr(self.attack.attack, "objective"):
             self.shares.append(zero_gradient_share(self.attack.attack, policy, self.attack.ball, jnp.asarray(z)))
         return shown

@@ -8,6 +8,14 @@ from wocar.evaluation.attack_registry import Family
 from wocar.text import markdown_text
 
 
+class Moved(TypedDict):
+    """Where an attack moves each dimension of a vector, in units of the radius: means over all steps."""
+
+    mean: list[float]
+    size: list[float]
+    """Of |s~ - s|."""
+
+
 class CellResult(TypedDict):
     """Raw returns under one attack, and what the self-checks want to know."""
 
@@ -34,6 +42,7 @@ class CellResult(TypedDict):
     """Of a learned or searched attack: hash of its arrays."""
     training_curve: NotRequired[list[float]]
     predicted: NotRequired[float]
+    moved: NotRequired[Moved]
 
 
 class Selection(TypedDict):
@@ -110,6 +119,8 @@ class AuditResult(TypedDict):
     worst: str
     certified: NotRequired[AuditRow]
     curve: NotRequired[list[AuditPoint]]
+    dimensions: NotRequired[list[str]]
+    """Names of the numbers of an observation, where it is a short vector."""
     skipped: dict[str, str]
     flags: list[AuditFlag]
     command: NotRequired[str]

@@ -15,8 +15,10 @@ from wocar.report.groups import Group, environments, grouped, method_label
 from wocar.report.headline import HeadlineRow, headline_rows
 from wocar.report.labels import radius_text
 from wocar.report.model import Chart, PaperNumber, Table
+from wocar.report.moved import MovedBars, moved_bars
 from wocar.report.radius import Radius
 from wocar.report.sources import ReproducePlan, Sources
+from wocar.report.strips import Strip, strips
 from wocar.report.svg import COLOURS
 from wocar.report.tables import main_radius, median_agents_table, results_table, runs_table
 
@@ -47,6 +49,8 @@ class Section:
     headline: list[HeadlineRow] = field(default_factory=list)
     radius: str = ""
     """Of the headline."""
+    strips: list[Strip] = field(default_factory=list)
+    moved: list[MovedBars] = field(default_factory=list)
 
 
 @dataclass
@@ -156,6 +160,7 @@ def _task(
         section.aside += [results_table(audited, radius, published) for radius in radii[1:]]
     if first:
         section.headline, section.radius = headline_rows(audited, first), radius_text(first)
+        section.strips, section.moved = strips(audited, first), moved_bars(audited, first)
         section.charts.append(natural_worst_chart(audited, first, published))
     section.charts += ablation_charts(audited, first, published, together) if first else []
     sweeps = eps_charts(audited, published) if audited else []

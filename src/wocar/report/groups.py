@@ -82,6 +82,16 @@ class Member:
                 found.append(f"{suite['name']}{', modified' if suite.get('changes') else ''}")
         return found
 
+    def flags(self, attack: str, radius: Radius | None) -> list[str]:
+        """What the audits at a radius hold against an attack's number, as `name: text`."""
+        found = [
+            f"{flag['flag']}: {flag['text']}"
+            for audit in self.audits
+            for flag in audit.data.get("flags", [])
+            if flag.get("attack") == attack and (not flag.get("eps") or radius_of(audit.data, flag["eps"]) == radius)
+        ]
+        return list(dict.fromkeys(found))
+
     def radii(self) -> list[Radius]:
         points = [(a, point) for a in self.audits for point in a.data.get("curve", [a.data])]
         rows = [(a, row["eps"]) for a, point in points for row in point["attacks"].values()]

@@ -21,6 +21,11 @@ class SelectData(TypedDict):
     mean: float
 
 
+class MovedData(TypedDict):
+    mean: list[float]
+    size: list[float]
+
+
 class RowData(TypedDict):
     mean: float
     std: float
@@ -29,6 +34,8 @@ class RowData(TypedDict):
     eps: float
     select: NotRequired[SelectData | None]
     mean_discounted: NotRequired[float]
+    returns: NotRequired[list[float]]
+    moved: NotRequired[MovedData | None]
 
 
 class PointData(TypedDict):
@@ -38,6 +45,8 @@ class PointData(TypedDict):
 class FlagData(TypedDict):
     flag: str
     text: str
+    attack: NotRequired[str]
+    eps: NotRequired[float]
 
 
 class SuiteData(TypedDict):
@@ -65,6 +74,7 @@ class AuditData(ResultData):
     worst: str
     curve: NotRequired[list[PointData]]
     suite: NotRequired[SuiteData | None]
+    dimensions: NotRequired[list[str] | None]
 
 
 class AchievedData(TypedDict):

@@ -95,6 +95,8 @@ class TableCell:
     published: str = ""
     """The paper's number for the same quantity."""
     worst: bool = False
+    flags: Sequence[str] = ()
+    """Reasons to trust this number less: `name: text`."""
 
 
 @dataclass(frozen=True)

@@ -38,3 +38,32 @@ for (const button of document.querySelectorAll(".play")) {
   button.hidden = false;
   play(!still);
 }
+const tip = document.createElement("div");
+tip.className = "tip";
+tip.hidden = true;
+document.body.append(tip);
+document.addEventListener("pointerover", (event) => {
+  const mark = event.target.closest?.("figure svg g"), title = mark?.querySelector(":scope > title");
+  tip.hidden = !title;
+  if (!title) return;
+  tip.textContent = title.textContent;
+  const box = mark.getBoundingClientRect(), width = tip.offsetWidth;
+  tip.style.left = `${scrollX + Math.max(4, Math.min(box.left + box.width / 2 - width / 2, document.documentElement.clientWidth - width - 4))}px`;
+  tip.style.top = `${scrollY + box.top - tip.offsetHeight - 6}px`;
+});
+for (const box of document.querySelectorAll(".readings")) {
+  const slider = box.querySelector("input"), rows = box.querySelectorAll("li"), told = box.querySelector("output");
+  const chart = box.closest("figure").querySelector("svg[role=img]");
+  const cursor = document.createElementNS(chart.namespaceURI, "path");
+  cursor.setAttribute("class", "cursor");
+  chart.append(cursor);
+  const read = () => {
+    const row = rows[slider.value];
+    cursor.setAttribute("d", `M${row.dataset.x} 12V254`);
+    slider.setAttribute("aria-valuetext", row.textContent);
+    told.textContent = row.textContent;
+  };
+  slider.addEventListener("input", read);
+  box.hidden = false;
+  read();
+}

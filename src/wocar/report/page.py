@@ -11,7 +11,10 @@ from wocar.report.formats import chart_csv
 from wocar.report.headline import headline_html
 from wocar.report.labels import attack_label, eps_text, number
 from wocar.report.model import Chart, Table, TableCell
+from wocar.report.moved import moved_html
+from wocar.report.readings import readings_html
 from wocar.report.sources import ReproducePlan
+from wocar.report.strips import strips_html
 from wocar.report.svg import svg, swatch
 from wocar.text import html_text as escape
 
@@ -21,6 +24,12 @@ CLIP_BYTES, CLIPS_BYTES = 1_500_000, 6_000_000
 """Largest recording to embed, and largest total of recordings."""
 TEXT_COLUMNS = {"command", "task", "attack", "suite", "by", "link"}
 SHOWN_COMMANDS = 40
+PLAYER = (
+    '<div class="player" hidden><button type="button" class="together" aria-pressed="false">Play in step</button>'
+    '<input type="range" min="0" max="0" step="1" value="0" aria-label="Frame of all recordings"><output></output>'
+    "</div>"
+)
+"""Shown where the browser can decode recordings: all of one task, frame by frame."""
 
 
 def page(contents: Contents, title: str, command: str) -> str:
@@ -56,7 +65,7 @@ def page(contents: Contents, title: str, command: str) -> str:
 <section id="runs"><h2>What was run</h2>{_table(contents.runs)}{left_out}</section>
 </main>
 <footer>Made by wocar {__version__}: <code>{escape(command)}</code>. This page loads nothing from elsewhere.</footer>
-<script>{_asset("page.js")}</script>
+<script>{_asset("page.js")}{_asset("player.js")}</script>
 </body>
 </html>
 """
@@ -89,13 +98,16 @@ class _Budget:
 def _section(section: Section, id: str, contents: Contents, budget: _Budget) -> str:
     parts = [_table(table) for table in section.tables]
     charts = [_chart(chart, contents.styles(chart), f"{id}-{i}") for i, chart in enumerate(section.charts)]
+    styles = contents.styles(section.charts[0]) if section.charts else {}
+    charts += filter(None, (strips_html(section.strips, styles, f"{id}-strips"), moved_html(section.moved)))
     parts += [f'<div class="figures">{"".join(charts)}</div>'] if charts else []
     for i, item in enumerate(section.aside):
         html = _table(item) if isinstance(item, Table) else _chart(item, contents.styles(item), f"{id}-a{i}")
         parts.append(f"<details><summary>{escape(item.title)}</summary>{html}</details>")
     if section.clips:
         clips = "".join(_clip(clip, budget) for clip in section.clips)
-        parts.append(f'<h3>Recordings</h3><div class="figures">{clips}</div>')
+        player = PLAYER if len([clip for clip in section.clips if clip.file.suffix == ".gif"]) > 1 else ""
+        parts.append(f'<h3>Recordings</h3><div class="clips">{player}<div class="figures">{clips}</div></div>')
     about = f"<p>{escape(section.about)}</p>" if section.about else ""
     about += headline_html(section.headline, section.radius)
     return f'<section id="{id}"><h2>{escape(section.title)}</h2>{about}{"".join(parts)}</section>'
@@ -133,7 +145,16 @@ def _cell(cell: TableCell, heading: str) -> str:
     )
     note = f'<span class="note">{_lines(cell.note)}</span>' if cell.note else ""
     paper = f'<span class="paper-number">paper {_lines(cell.published)}</span>' if cell.published else ""
-    return f"<td{name}{value}>{main}{note}{paper}</td>"
+    return f"<td{name}{value}>{main}{note}{paper}{_cell_flags(cell)}</td>"
+
+
+def _cell_flags(cell: TableCell) -> str:
+    """The names of the flags of this number, each once; their texts under the pointer and in the list of flags."""
+    if not cell.flags:
+        return ""
+    names = ", ".join(dict.fromkeys(flag.partition(":")[0] for flag in cell.flags))
+    texts = escape("; ".join(cell.flags), quote=True)
+    return f'<a class="flagged" href="#flags" title="{texts}">{escape(names)}</a>'
 
 
 def _lines(text: str) -> str:
@@ -150,7 +171,7 @@ def _chart(chart: Chart, styles: dict[str, int], id: str) -> str:
     data = f"<details><summary>Data</summary><pre tabindex='0'>{escape(chart_csv(chart))}</pre></details>"
     return (
         f"<figure><h3>{escape(chart.title)}</h3>{svg(chart, styles, id)}"
-        f'<ul class="legend" aria-label="Series: press to hide or show">{entries}</ul>'
+        f'<ul class="legend" aria-label="Series: press to hide or show">{entries}</ul>{readings_html(chart)}'
         f"<figcaption>{escape(chart.about)}</figcaption>{_sources(chart.sources)}{data}</figure>"
     )
 

@@ -94,8 +94,10 @@ def _line(series: Series, x: Axis, y: Axis, style: int, i: int, n: int) -> str:
     around = [(a, low) for a, low, _ in bands] + [(a, high) for a, _, high in reversed(bands)]
     out = [f'<path class="band" d="{_path(around)}Z"/>'] if around else []
     out += [f'<path class="line" d="{_path(piece)}"{_dash(style, series.published)}/>' for piece in pieces if piece]
-    if len(points) <= MARKED:
-        out += [_titled(_mark(*point, style), series, k) for k, point in enumerate(points) if point]
+    for k, point in enumerate(points):
+        if point:
+            mark = _mark(*point, style) if len(points) <= MARKED else _hit(*point)
+            out.append(_titled(mark, series, k, at=True))
     return "".join(out)
 
 
@@ -145,9 +147,18 @@ def _mark(x: float, y: float, style: int) -> str:
     return f'<path class="mark" d="{_path([(x + a, y + b) for a, b in points])}Z"/>'
 
 
-def _titled(mark: str, series: Series, k: int) -> str:
+def _hit(x: float, y: float) -> str:
+    """An invisible mark: what a pointer meets on a line without marks."""
+    return f'<circle class="hit" cx="{_n(x)}" cy="{_n(y)}" r="6"/>'
+
+
+def _titled(mark: str, series: Series, k: int, at: bool = False) -> str:
+    """A mark with its value, which the page shows under the pointer; on lines also where it is."""
     name = series.names[k] if series.names else series.label
-    return f"<g><title>{escape(name)}: {series.y[k]:.5g}</title>{mark}</g>"
+    where = f" at {tick_text(series.x[k])}" if at else ""
+    band = intervals(series)[k]
+    around = f" ({band[0]:.5g} .. {band[1]:.5g})" if band else ""
+    return f"<g><title>{escape(name)}{where}: {series.y[k]:.5g}{around}</title>{mark}</g>"
 
 
 def _dash(style: int, published: bool) -> str:

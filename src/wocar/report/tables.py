@@ -92,10 +92,16 @@ def _over_seeds(group: Group, attack: str, radius: Radius | None, published: Seq
         return TableCell("", None, published=paper_text(group, attack, radius, published))
     value, low, high = median_interval(group, attack, radius)
     note = f"{number(low)} .. {number(high)}"
+    concerned = [(m, chosen[0] if (chosen := m.worst(radius)) else "") for m in group.members]
+    flags = [
+        text if len(concerned) == 1 else f"{text} (seed {m.seed})"
+        for m, worst in concerned
+        for text in m.flags(worst if attack == "worst" else attack, radius)
+    ]
     if attack == "worst":
         names = Counter(m_worst[0] for m in group.members if (m_worst := m.worst(radius)))
         note = f"{note}, {attack_label(names.most_common(1)[0][0])}"
-    return TableCell(number(value), value, note, paper_text(group, attack, radius, published))
+    return TableCell(number(value), value, note, paper_text(group, attack, radius, published), flags=flags)
 
 
 def median_interval(group: Group, attack: str, radius: Radius | None) -> Estimate:
