@@ -126,7 +126,7 @@ def pickled(forge: SimpleNamespace, value: Any) -> dict[str, str]:
 
 
 CLASSES = {
-    "stable_baselines3.common.policies MultiInputActorCriticPolicy": "MultiInputActorCriticPolicy is not supported",
+    "stable_baselines3.common.policies ContinuousCritic": "ContinuousCritic is not supported",
     "sb3_contrib.qrdqn.policies QRDQNPolicy": "QRDQNPolicy is not supported",
     "__main__ MyPolicy": "__main__.MyPolicy is not supported",
 }
@@ -151,7 +151,7 @@ def test_unsupported_parts_are_named(sb3_data: Path, tmp_path: Path, forge: Simp
         "squashed output": kwargs(squash_output=True),
         "activation Softplus": kwargs(activation_fn=forge.Name("torch.nn.modules.activation", "Softplus")),
         "features extractor Mine": kwargs(features_extractor_class=forge.Name("__main__", "Mine")),
-        "observation space Dict": space("observation_space", "Dict"),
+        "it has no spaces": space("observation_space", "Dict"),
         "action space MultiDiscrete": space("action_space", "MultiDiscrete"),
         "actions do not start at 0": space("action_space", "Discrete", n=3, start=1),
         "networks do not fit its actions": space("action_space", "Discrete", n=4),

@@ -45,7 +45,8 @@ def column(table: Table, heading: str) -> dict[str, TableCell]:
 def test_results(hopper: list[Group]) -> None:
     table = results_table(hopper, HOPPER, published())
     assert table.headings == ["method", "worst", "kept", "no attack", "random", "MaxDiff", "Robust Sarsa", "seeds"]
-    assert column(table, "MaxDiff")["PPO"] == TableCell("1582", 1582, "1575 .. 1589", "1410 ± 655")
+    flags = ["budget-unused: maxdiff moves little (seed 0)"]
+    assert column(table, "MaxDiff")["PPO"] == TableCell("1582", 1582, "1575 .. 1589", "1410 ± 655", flags=flags)
     assert column(table, "Robust Sarsa")["PPO"].worst
     assert column(table, "worst")["PPO"] == TableCell("882", 882, "875 .. 889, Robust Sarsa", "160 ± 136, PA-AD")
     assert column(table, "kept")["PPO"].value == pytest.approx(882 / 3507)
@@ -112,7 +113,7 @@ def test_contents(whole: Contents) -> None:
         assert name in names
     assert "ablation-Hopper-v4-wocar-ppo-eps0_075" in names
     assert len(names) == len(set(names))
-    assert [flag.flag for flag in whole.flags] == ["few-episodes"]
+    assert [flag.flag for flag in whole.flags] == ["few-episodes", "budget-unused"]
     bars = next(c for c in whole.charts if c.kind == "bars")
     assert "WocaR-PPO, importance=False (paper)" in bars.labels
 

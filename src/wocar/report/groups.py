@@ -1,7 +1,6 @@
 """Groups of agents: the same task, method and settings, different seeds."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,11 +13,11 @@ from wocar.evaluation.audit_result import AuditRow
 from wocar.methods.registry import known_method
 from wocar.report.radius import Radius, radius_of
 from wocar.report.sources import AuditFile, EstimateFile, ResultFile, Run, Sources, read_run
+from wocar.report.variants import rounded_steps, variants_of
 from wocar.types import UserError
 
 OWN = {"seed", "out", "threads", "checkpoint_every", "keep_checkpoints", "resume", "kind", "method", "env", "victim"}
 """Settings that do not make another variant of a method."""
-SEED = re.compile(r"[-_]?(seed|s)[-_]?\d+$")
 
 
 @dataclass
@@ -149,7 +148,7 @@ def grouped(sources: Sources) -> list[Group]:
     for (env, method), family in families.items():
         variants: dict[str, list[Member]] = {}
         unnamed = [member for member in family if member.variant is None]
-        names = iter(_variants(unnamed) if unnamed else [])
+        names = iter(variants_of(unnamed) if unnamed else [])
         for member in family:
             variant = next(names) if member.variant is None else member.variant
             variants.setdefault(variant, []).append(member)
@@ -194,7 +193,7 @@ def _member_of(found: dict[str, Member], result: ResultFile) -> Member:
     for member in found.values():  # a run folder that was moved
         if digest in member.digests:
             return member
-    settings = {"steps": _round(meta["steps"])} if "steps" in meta else {}
+    settings = {"steps": rounded_steps(meta["steps"])} if "steps" in meta else {}
     method = str(meta.get("method") or (named and named.stem) or result.file.stem)
     new = Member(str(result.data.get("env", "?")), method, meta.get("seed"), settings, result.file.stem)
     return found.setdefault(f"{_identity(named or result.file)} {digest or result.file}", new)
@@ -229,7 +228,7 @@ def _from_run(run: Run) -> Member:
     for part in config.values():
         flat |= part if isinstance(part, dict) else {}
     settings = {k: str(v) for k, v in flat.items() if k not in OWN and k != "steps"}
-    settings["steps"] = _round(config.get("steps", 0))
+    settings["steps"] = rounded_steps(config.get("steps", 0))
     method = run.row[0] if run.row else str(config["method"])
     return Member(str(config["env"]), method, config.get("seed"), settings, run.path.name, run)
 
@@ -238,54 +237,6 @@ def _identity(path: Path) -> str:
     """Key of an agent: its run folder, also where the path is the `agent` folder inside it."""
     path = path.resolve()
     return str(path.parent if path.name == "agent" else path)
-
-
-def _variants(family: list[Member]) -> list[str]:
-    """For each member the settings that differ from the most common ones; "" where none does."""
-    common = set.intersection(*(set(member.settings) for member in family))
-    chosen = {key: [member.settings[key] for member in family] for key in sorted(common)}
-    varying = {key: values for key, values in chosen.items() if len(set(values)) > 1}
-    rows = [tuple(values[i] for values in varying.values()) for i in range(len(family))]
-    counts = Counter(rows)
-    plain = min(range(len(family)), key=lambda i: (-counts[rows[i]], len(family[i].command) or 10**6))
-    named = [
-        ", ".join(
-            _setting_text(key, value)
-            for key, value, usual in zip(varying, row, rows[plain], strict=True)
-            if value != usual
-        )
-        for row in rows
-    ]
-    return _distinguished(family, named)
-
-
-def _distinguished(family: list[Member], variants: list[str]) -> list[str]:
-    """Two agents of one seed in one variant differ in something unknown: add the names of their files."""
-    stems = [SEED.sub("", member.name) for member in family]
-    rows = list(zip(variants, stems, strict=True))
-    seeds = Counter((variant, member.seed) for variant, member in zip(variants, family, strict=True))
-    clashing = {variant for (variant, _), n in seeds.items() if n > 1}
-    sizes = Counter(rows)
-    usual = {
-        variant: min((r for r in rows if r[0] == variant), key=lambda r: (-sizes[r], len(r[1]))) for variant in clashing
-    }
-    return [
-        " ".join(filter(None, (row[0], f"[{row[1]}]"))) if row[0] in clashing and row != usual[row[0]] else row[0]
-        for row in rows
-    ]
-
-
-def _setting_text(key: str, value: str) -> str:
-    return f"{value} steps" if key == "steps" else f"{key}={value}"
-
-
-def _round(steps: int) -> str:
-    """Two digits: a training ends with a whole iteration, a little after the requested steps."""
-    rounded = float(f"{steps:.1e}")
-    for size, letter in ((1e6, "M"), (1e3, "k")):
-        if rounded >= size:
-            return f"{rounded / size:g}{letter}"
-    return f"{rounded:g}"
 
 
 def _rank(method: str) -> int:
