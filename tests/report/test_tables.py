@@ -45,7 +45,7 @@ def column(table: Table, heading: str) -> dict[str, TableCell]:
 def test_results(hopper: list[Group]) -> None:
     table = results_table(hopper, HOPPER, published())
     assert table.headings == ["method", "worst", "kept", "no attack", "random", "MaxDiff", "Robust Sarsa", "seeds"]
-    flags = ["budget-unused: maxdiff moves little (seed 0)"]
+    flags = ("budget-unused: maxdiff moves little (seed 0)",)
     assert column(table, "MaxDiff")["PPO"] == TableCell("1582", 1582, "1575 .. 1589", "1410 ± 655", flags=flags)
     assert column(table, "Robust Sarsa")["PPO"].worst
     assert column(table, "worst")["PPO"] == TableCell("882", 882, "875 .. 889, Robust Sarsa", "160 ± 136, PA-AD")

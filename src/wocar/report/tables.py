@@ -101,7 +101,7 @@ def _over_seeds(group: Group, attack: str, radius: Radius | None, published: Seq
     if attack == "worst":
         names = Counter(m_worst[0] for m in group.members if (m_worst := m.worst(radius)))
         note = f"{note}, {attack_label(names.most_common(1)[0][0])}"
-    return TableCell(number(value), value, note, paper_text(group, attack, radius, published), flags=flags)
+    return TableCell(number(value), value, note, paper_text(group, attack, radius, published), flags=tuple(flags))
 
 
 def median_interval(group: Group, attack: str, radius: Radius | None) -> Estimate:
