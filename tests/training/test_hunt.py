@@ -1,5 +1,6 @@
 """Hunts in training: the known worst director is found and remembered, and the policy that keeps most is saved."""
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from wocar.threat import Threat
 from wocar.training.hunt import FRESH, POOL, Hunter
 from wocar.training.on_policy import OnPolicy
 from wocar.training.run_config import RunConfig
+from wocar.types import UserError
 
 WORST = np.sign(MATRIX.T @ np.array([-1.0, 1.0]))
 """Corner of the ball in which the reward, the first action minus the second, is least."""
@@ -87,3 +89,17 @@ def test_a_run_of_ppo_with_hunts_resumes_bit_for_bit(tmp_path: Path) -> None:
     rows = [json.loads(line) for line in (tmp_path / "whole" / "metrics.jsonl").read_text().splitlines()]
     assert len([row for row in rows if "hunt_worst" in row]) == 4
     assert max(row.get("hunt_worst", -np.inf) for row in rows) >= rows[-1]["hunt_best"]
+
+
+def test_hunts_are_refused_where_directors_have_no_meaning(tmp_path: Path) -> None:
+    settings = {"steps": 64, "hunt_begin": 0.5, "n_envs": 2, "n_steps": 16, "minibatches": 1}
+    with pytest.raises(UserError, match="not for an LSTM"):
+        api.train("wocar-lstm-ppo", "Hopper-v4", out=tmp_path / "memory", **settings)
+    pictures = linear_policy(), np.zeros((1, 8, 8))
+    with pytest.raises(UserError, match=r"not for observations of shape \(1, 8, 8\)"):
+        Hunter(RunConfig("none", out=tmp_path), Threat(EPS), pictures, seen_as_pictures)
+
+
+def seen_as_pictures(arrays: Any) -> Agent:
+    agent = rail_agent(arrays[0])
+    return dataclasses.replace(agent, spec=agent.spec._replace(obs_shape=arrays[1].shape))

@@ -18,6 +18,7 @@ from wocar.mechanisms.directors import Directors, no_directors
 from wocar.threat import Threat
 from wocar.training.create_networks import copied, vector_size
 from wocar.training.run_config import RunConfig
+from wocar.types import UserError
 
 GENERATIONS, POPULATION, FINAL_EPISODES = 4, 32, 4
 """Of a hunt's evolution of directors."""
@@ -40,7 +41,7 @@ class Kept(NamedTuple):
     """The arrays of the agent that kept most, as its trainer gave them."""
 
 
-def make_hunter(config: RunConfig, arrays: Any, agent_of: "AgentOf") -> "Hunter | None":
+def make_hunter(config: RunConfig, arrays: Any, agent_of: AgentOf) -> "Hunter | None":
     """For agents made of such arrays; None where nothing is hunted."""
     if config.robust is None or config.threat is None or config.robust.hunt_begin >= 1:
         return None
@@ -58,6 +59,8 @@ class Hunter:
     def __init__(self, config: RunConfig, threat: Threat, arrays: Any, agent_of: AgentOf) -> None:
         self.threat, self.seed, self.threads, self.agent_of = threat, config.seed, config.threads, agent_of
         spec = agent_of(arrays).spec
+        if len(spec.obs_shape) != 1:
+            raise UserError(f"--hunt-begin is not for observations of shape {spec.obs_shape}: leave it at 1")
         self.kept = Kept(no_directors(spec.actions.size, vector_size(spec), POOL), copied(arrays))
         self.known = self.hunts = self.steps = 0
         self.best = 0.0

@@ -34,6 +34,8 @@ class RecurrentPPOConfig(PPOConfig, kind="recurrent-ppo"):
             raise UserError("--critic-replay is not for an LSTM: what it remembered then is not kept")
         if getattr(run.robust, "set_share", 1) < 1 or getattr(run.robust, "director_share", 0):
             raise UserError("--set-share and --director-share are not for an LSTM: leave them at 1 and 0")
+        if run.robust is not None and run.robust.hunt_begin < 1:
+            raise UserError("--hunt-begin is not for an LSTM: leave it at 1")
         if len(self.hidden) != 1:
             raise UserError(f"--hidden must be one number for an LSTM, not {self.hidden}")
 
