@@ -25,6 +25,4 @@ while IFS= read -r line <&3; do
   echo "# $((now - last)) s"
   last=$now
 done 3< steps.sh
-used=$(times | tail -n 1)
 echo "# clone to first audited agent: $((last - begun)) s, on $(nproc) cores with a load of $(cut -d' ' -f1 /proc/loadavg)"
-echo "# processor time of all commands, user and system: $used"
