@@ -156,6 +156,10 @@ def test_it_goes_on_where_it_was_stopped_and_shows_what_is_done(tmp_path: Path) 
     assert sac.improvement(ppo) is not None
 
 
+def test_the_state_of_the_whole_plan_with_games(tmp_path: Path) -> None:
+    assert state(make_plan("evidence", "smoke"), tmp_path)["attacks"] == ["none,maxdiff", "none,pgd-10,pa-ad"]
+
+
 def test_a_damaged_audit_does_not_count(tmp_path: Path) -> None:
     plan = make_plan("evidence", "smoke", envs=MUJOCO, methods=["ppo"])
     carry_out(plan.tasks, tmp_path, PretendingExecutor(tmp_path))

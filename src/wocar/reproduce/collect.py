@@ -61,7 +61,7 @@ def matrix_rows(plan: Plan, root: Path) -> list[MatrixRow]:
 def state(plan: Plan, root: Path) -> dict[str, Any]:
     """What is asked for, what is done, and the numbers of the rows, as `--json` writes it."""
     done = {task.key for task in plan.tasks if TaskFolder(root / task.folder).done}
-    suites = {", ".join(task.how.options.values()) for task in plan.tasks if isinstance(task, AuditTask)}
+    suites = {task.how.suite or ",".join(task.how.attacks) for task in plan.tasks if isinstance(task, AuditTask)}
     found: dict[str, Any] = {"target": plan.target, "scale": plan.scale.name, "about": plan.scale.about}
     found |= {"tasks": len(plan.tasks), "done": len(done), "attacks": sorted(suites)}
     found["hours left on two cores"] = round(plan.seconds(2, done) / 3600, 2)
