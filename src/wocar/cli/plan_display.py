@@ -43,7 +43,7 @@ def budget(plans: Iterable[Plan]) -> str:
 
 
 def _hours(hours: float) -> str:
-    return f"{hours:.1f} h" if hours < 10 else f"{hours:.0f} h"
+    return f"{60 * hours:.0f} min" if hours < 1 else f"{hours:.0f} h"
 
 
 class PlanDisplay(PlanObserver):

@@ -107,7 +107,7 @@ def matrix_table(rows: Sequence[MatrixRow]) -> Table:
     for row in rows:
         head = [TableCell(f"{row.env}: {row.label}"), TableCell(f"{len(row.agents)} of {row.asked}", len(row.agents))]
         lines.append([*head, *(_cells(row, rows) if row.agents else [TableCell("not run"), *[TableCell("")] * 5])])
-    suites = ", ".join(dict.fromkeys(agent.suite for row in rows for agent in row.agents)) or "no suite yet"
+    suites = "; ".join(dict.fromkeys(agent.suite for row in rows for agent in row.agents)) or "no suite yet"
     about = (
         "Seeds that are done of those asked for; the median agent by worst return (of two the lower), its return "
         "without attack and under its worst attack; interquartile mean (IQM) of the returns under the worst attacks "

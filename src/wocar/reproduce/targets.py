@@ -186,7 +186,7 @@ ABLATIONS: dict[str, dict[str, Any]] = {
 def evidence(plan: Plan) -> None:
     """Tasks are run in the plan's order: the rows of two tasks grow by one seed at a time, each agent audited at once.
 
-    Wherever it is stopped, all rows of a block have the same number of seeds, or one less.
+    Wherever it is stopped, the rows of a block that are still to grow differ by one seed at most.
     """
     how = plan.scale.evidence
     asked = {env: plan.seeds or seeds for env, seeds in how.tasks.items() if plan.envs is None or env in plan.envs}
