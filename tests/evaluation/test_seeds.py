@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wocar.evaluation.seed_statistics import (
+    episodes_estimate,
     estimate,
     iqm,
     median,
@@ -39,6 +40,15 @@ def test_probability_of_improvement_by_hand() -> None:
     assert probability_of_improvement(ours, theirs).value == pytest.approx((1 + 0 + 1 + 0.5) / 4)
     two = probability_of_improvement([*ours, np.array([7.0])], [*theirs, np.array([8.0, 9.0])])
     assert two.value == pytest.approx((0.625 + 0) / 2)
+
+
+def test_seeds_and_episodes_are_both_drawn() -> None:
+    seeds = episodes_estimate([np.full(4, 1.0), np.full(4, 3.0)])  # episodes of a seed agree: only seeds vary
+    assert seeds == (2.0, 1.0, 3.0)
+    episodes = episodes_estimate([np.array([0.0, 4.0] * 10)])  # one seed: the interval is over its episodes
+    assert episodes.value == 2 and 0 <= episodes.low < 2 < episodes.high <= 4
+    unequal = episodes_estimate([np.full(2, 5.0), np.full(6, 5.0)])  # no episode is drawn from beyond a run's own
+    assert unequal == (5.0, 5.0, 5.0)
 
 
 def test_profile_by_hand() -> None:

@@ -115,32 +115,6 @@ def test_the_papers_numbers_of_steps_and_agents() -> None:
     assert len(plan.tasks) == 30 * len(steps)
 
 
-def test_evidence_goes_by_priority_and_audits_at_once() -> None:
-    plan = make_plan("evidence", "small")
-    runs = _rows(plan)
-    hopper = [(row.method, row.variant, task.seed) for task, row in runs if row.env == "Hopper-v4"]
-    first = ["ppo", "sa-ppo", "wocar-ppo", "wocar-ppo", "sac", "wocar-sac"]
-    assert [method for method, _, _ in hopper[:6]] == first and {seed for *_, seed in hopper[:6]} == {0}
-    assert [(variant, seed) for method, variant, seed in hopper if method == "wocar-ppo"][:4] == [
-        *(("", 0), ("preset=robust", 0), ("", 1), ("preset=robust", 1)),
-    ]
-    order = list(dict.fromkeys((row.env, row.method in first) for _, row in runs))
-    tasks = ("Hopper-v4", "HalfCheetah-v4", "Walker2d-v4", "Ant-v4")
-    assert order[:8] == [(env, important) for important in (True, False) for env in tasks]
-    seeds = {env: len({task.seed for task, row in runs if row.env == env and row.method == "sac"}) for env in tasks}
-    assert seeds == {"Hopper-v4": 5, "HalfCheetah-v4": 5, "Walker2d-v4": 3, "Ant-v4": 1}
-    for task, follower in zip(plan.tasks, plan.tasks[1:], strict=False):
-        if task.key in plan.rows:
-            assert isinstance(follower, AuditTask) and follower.run is task
-    steps = {row.method: task.steps for task, row in runs if row.env == "Hopper-v4"}
-    assert steps["sac"] == steps["wocar-sac"] == 350_000 and steps["ppo"] == 1_000_000
-    assert {task.how.suite for task in plan.tasks if isinstance(task, AuditTask)} == {"fast-v2", ""}
-    ablated = {
-        row.variant.removeprefix("preset=robust, ") for _, row in runs if row.variant.startswith("preset=robust,")
-    }
-    assert ablated == {"importance=False", "reg=False", "kappa_wst=0", "min_std=0", "bounds=ibp"}
-
-
 def test_finished_audits_are_collected_under_names_that_say_what_they_are(tmp_path: Path) -> None:
     plan = make_plan("evidence", "smoke")
     audits = [task for task in plan.tasks if isinstance(task, AuditTask)]

@@ -3,6 +3,7 @@
 import shlex
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 
@@ -18,10 +19,10 @@ from wocar.reproduce.tasks import Task, TaskFolder
 def listing(plan: Plan, root: Path, jobs: int) -> str:
     """The tasks with their commands and times, missing rows, and the total time."""
     lines = [f"{plan.target} at scale {plan.scale.name}: {plan.scale.about}", ""]
-    left = 0.0
+    finished = set()
     for i, task in enumerate(plan.tasks, start=1):
         done = TaskFolder(root / task.folder).done
-        left += 0 if done else task.seconds
+        finished |= {task.key} if done else set()
         state = f"done in {clock(done['seconds'])}" if done else f"about {clock(task.seconds)}"
         after = ", ".join(str(plan.tasks.index(need) + 1) for need in task.needs)
         lines.append(f"{i:4}. {task.title}  ({state}{f', after {after}' if after else ''})")
@@ -30,10 +31,19 @@ def listing(plan: Plan, root: Path, jobs: int) -> str:
     folder = root / plan.name
     lines.append(f"      wocar report {folder} --out {folder / 'report.html'}")
     lines += [f"      {m.row.method} on {m.row.env}: {m.why}" for m in plan.missing]
-    chain = max((task.seconds + sum(need.seconds for need in task.needs) for task in plan.tasks), default=0.0)
-    total = max(left / jobs, min(left, chain))
-    lines += ["", f"{len(plan.tasks)} tasks, about {clock(total)} with {jobs} at a time; commands run in {root}"]
+    total = clock(plan.seconds(jobs, finished))
+    lines += ["", f"{len(plan.tasks)} tasks, about {total} with {jobs} at a time; commands run in {root}"]
     return "\n".join(lines)
+
+
+def budget(plans: Iterable[Plan]) -> str:
+    """The hours of the same target at each scale, from nothing, on two cores."""
+    hours = [f"{plan.scale.name} {_hours(plan.seconds(2) / 3600)}" for plan in plans]
+    return f"estimates for two cores without other work, from nothing: {', '.join(hours)}"
+
+
+def _hours(hours: float) -> str:
+    return f"{60 * hours:.0f} min" if hours < 1 else f"{hours:.0f} h"
 
 
 class PlanDisplay(PlanObserver):

@@ -1,4 +1,4 @@
-"""wocar reproduce TARGET [--scale smoke|small|paper] [--dry-run] [--out DIR] [--jobs N] [--ray ADDRESS|local]"""
+"""wocar reproduce TARGET [--scale smoke|small|paper] [--dry-run] [--out DIR] [--jobs N] [--ray ADDRESS] [--json F]"""
 
 import os
 import shlex
@@ -10,13 +10,14 @@ import tyro
 
 from wocar.cli import report_command, task_process
 from wocar.cli.option_types import Maybe
-from wocar.cli.options import parse, say
-from wocar.cli.plan_display import PlanDisplay, listing
+from wocar.cli.options import check_folder, parse, say
+from wocar.cli.plan_display import PlanDisplay, budget, listing
 from wocar.files import one_line_errors, read_json, write_json
 from wocar.report.plots import MISSING, can_plot
-from wocar.reproduce.collect import collect
+from wocar.reproduce.collect import collect, state
 from wocar.reproduce.local_processes import LocalExecutor
 from wocar.reproduce.plan import Plan
+from wocar.reproduce.scales import SCALES
 from wocar.reproduce.scheduler import Executor, Result, TaskOutcome, carry_out
 from wocar.reproduce.targets import TARGETS, make_plan
 from wocar.reproduce.tasks import TaskFolder
@@ -45,6 +46,8 @@ class ReproduceOptions:
     """Agents of each row, in the place of the scale's number."""
     collect: Maybe[Path] = None
     """Copy every audit to this folder as soon as it is done."""
+    json: Maybe[Path] = None
+    """Write what is asked for, what is done and the numbers of each row here, anew whenever an audit is done."""
 
 
 def main(argv: list[str]) -> int:
@@ -65,37 +68,41 @@ def main(argv: list[str]) -> int:
     if not plan.tasks and not plan.missing:
         raise UserError("nothing to do: no row of this target has the chosen --envs and --methods")
     jobs = options.jobs or os.cpu_count() or 1
+    check_folder(options.json)
     if options.dry_run:
         print(listing(plan, options.out, jobs))
+        print(budget(make_plan(options.target, scale, envs, methods, options.seeds) for scale in SCALES))
+        if options.json:
+            write_json(options.json, state(plan, options.out))
         return 0
     with one_line_errors("write", options.out):
         folder = plan.write(options.out, shlex.join(["wocar", "reproduce", *argv]))
     for missing in plan.missing:
         say(f"{missing.row.method} on {missing.row.env}: {missing.why}")
-    with _display(options, plan) as display:
+    with CollectingDisplay(plan, options) as display:
         result = carry_out(plan.tasks, options.out, _executor(options, plan, jobs), display)
     _draw(plan, folder, result)
     return _verdict(plan, result)
 
 
 class CollectingDisplay(PlanDisplay):
-    """Also copies finished audits, those of earlier runs first."""
+    """Also copies finished audits and writes their numbers, those of earlier runs first."""
 
-    def __init__(self, plan: Plan, root: Path, folder: Path) -> None:
+    def __init__(self, plan: Plan, options: ReproduceOptions) -> None:
         super().__init__(len(plan.tasks))
-        self.copy = lambda: collect(plan, root, folder)
-        self.copy()
+        self.plan, self.options = plan, options
+        self.collect()
+
+    def collect(self) -> None:
+        if self.options.collect:
+            collect(self.plan, self.options.out, self.options.collect)
+        if self.options.json:
+            write_json(self.options.json, state(self.plan, self.options.out))
 
     def ended(self, outcome: TaskOutcome, again: bool) -> None:
         super().ended(outcome, again)
-        if outcome.kind == "done":
-            self.copy()
-
-
-def _display(options: ReproduceOptions, plan: Plan) -> PlanDisplay:
-    if options.collect is None:
-        return PlanDisplay(len(plan.tasks))
-    return CollectingDisplay(plan, options.out, options.collect)
+        if outcome.kind == "done" and outcome.task.kind == "audit":
+            self.collect()
 
 
 def _executor(options: ReproduceOptions, plan: Plan, jobs: int) -> Executor:

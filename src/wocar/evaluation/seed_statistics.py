@@ -62,6 +62,27 @@ def estimate(
     return Estimate(value, *_percentiles(drawn, confidence))
 
 
+def episodes_estimate(
+    runs: Scores,
+    statistic: Statistic = iqm,
+    confidence: float = CONFIDENCE,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Estimate:
+    """A statistic of the episodes of all runs of one task, each run an array (episodes,), and its bootstrap interval.
+
+    Both levels are drawn anew: runs with replacement, then as many episodes of each drawn run as the longest has.
+    """
+    checked, rng = _checked(runs), np.random.default_rng(seed)
+    count, length = len(checked), max(len(run) for run in checked)
+    padded = np.array([np.resize(run, length) for run in checked])
+    sizes = np.array([len(run) for run in checked])
+    chosen = rng.integers(count, size=(resamples, count))
+    episodes = rng.integers(sizes[chosen][..., None], size=(resamples, count, length))
+    drawn = statistic(padded[chosen[..., None], episodes].reshape(resamples, -1))
+    return Estimate(float(statistic(np.concatenate(checked))), *_percentiles(drawn, confidence))
+
+
 def probability_of_improvement(
     ours: Scores,
     theirs: Scores,

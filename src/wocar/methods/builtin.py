@@ -123,7 +123,7 @@ BUILTIN = (
         objective=WocarSACConfig,
         family="robust",
         rank=4,
-        cost=0.25,  # of SAC with its own preset, whose networks are twice as wide and learn at every step
+        cost=0.4,  # of SAC with its own preset, whose networks are twice as wide and learn at every step
     ),
     Method("dqn", "DQN", "deep Q-learning, for discrete actions and pixels", DQNConfig, presets=WITH_SMALL),
     Method(

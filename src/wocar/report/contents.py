@@ -14,6 +14,7 @@ from wocar.report.estimates import estimates_chart, estimates_table
 from wocar.report.groups import Group, environments, grouped, method_label
 from wocar.report.headline import HeadlineRow, headline_rows
 from wocar.report.labels import radius_text
+from wocar.report.matrix import matrix_table, rows_of_groups
 from wocar.report.model import Chart, PaperNumber, Table
 from wocar.report.moved import MovedBars, moved_bars
 from wocar.report.radius import Radius
@@ -24,6 +25,8 @@ from wocar.report.tables import main_radius, median_agents_table, results_table,
 
 TOGETHER = {"fig-ablation-importance", "fig-ablation-reg"}
 """Plans whose figure compares variants of several methods in one chart."""
+EVIDENCE = "evidence"
+"""The plan whose page begins with the matrix of its rows."""
 SWEEPS = 4
 """Charts against eps that are shown at once; the others are folded away."""
 
@@ -112,6 +115,7 @@ def contents(sources: Sources, published: Sequence[PaperNumber]) -> Contents:
         section.clips = [clip for clip in clips if clip.env == env]
         sections.append(section)
     sections += _over_tasks(groups, radii)
+    sections[:0] = _matrices(groups, sources.plans)
     sections += _estimates(groups)
     efficiency = efficiency_table(groups, published)
     if efficiency.rows:
@@ -181,6 +185,12 @@ def _over_tasks(groups: Sequence[Group], radii: dict[str, Radius | None]) -> lis
         return []
     tables = [table] + ([improvement_table(audited, radii)] if len(table.rows) > 1 else [])
     return [Section("Over seeds and tasks", tables=tables, charts=[profile_chart(audited, radii)])]
+
+
+def _matrices(groups: Sequence[Group], plans: Sequence[ReproducePlan]) -> list[Section]:
+    """Of plans of the evidence: which rows are done, beside those that are asked for."""
+    asked = {key: seeds for plan in plans if plan.target == EVIDENCE for key, seeds in plan.asked.items()}
+    return [Section("Matrix", tables=[matrix_table(rows_of_groups(groups, asked))])] if asked else []
 
 
 def _estimates(groups: Sequence[Group]) -> list[Section]:

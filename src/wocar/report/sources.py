@@ -1,5 +1,6 @@
 """Sources of a report: run folders, audits, estimates, charts and recordings found below given paths."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -44,6 +45,8 @@ class ReproducePlan:
     """Title of a failed task to the reason."""
     waiting: int
     """Tasks that are neither done nor failed."""
+    asked: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    """Row (task, method, variant) to the number of its trainings."""
 
 
 @dataclass(frozen=True)
@@ -173,6 +176,7 @@ class _Collector:
     def plan(self, folder: Path, data: dict[str, Any]) -> None:
         """The results of a plan's finished tasks, and what failed or waits."""
         failed, waiting, beside = {}, 0, Path(realpath(folder)).parent
+        rows = [(row["env"], row["method"], row["variant"]) for task in data["tasks"] if (row := task["row"])]
         for task in data["tasks"]:
             path = named_path(folder, task["folder"])
             if path is None or not Path(realpath(path)).is_relative_to(beside):
@@ -188,7 +192,8 @@ class _Collector:
                 waiting += 1
         target, scale, about, command = (str(data[key]) for key in ("target", "scale", "about", "command"))
         labels = tuple(data["labels"])
-        plan = ReproducePlan(folder, target, scale, about, labels, command, data["missing"], failed, waiting)
+        asked = dict(Counter(rows))
+        plan = ReproducePlan(folder, target, scale, about, labels, command, data["missing"], failed, waiting, asked)
         self.sources.plans.append(plan)
 
     def good(self, file: Path, data: Any, kind: Any) -> bool:

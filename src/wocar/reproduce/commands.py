@@ -88,6 +88,11 @@ class AuditSettings:
         return dict.fromkeys(self.attacks, 1)
 
     @property
+    def rungs(self) -> list[tuple[float, int]]:
+        """Share of the training after which so many settings of a learned attacker are left."""
+        return [(share, keep) for share, keep in SUITES[self.suite].get("rungs", ())] if self.suite else []
+
+    @property
     def options(self) -> dict[str, Any]:
         chosen = {"suite": self.suite} if self.suite else {"attacks": ",".join(self.attacks)}
         return chosen | ({} if self.budget_steps is None else {"budget_steps": self.budget_steps})
@@ -116,7 +121,8 @@ class AuditTask(Task):
     @property
     def seconds(self) -> float:
         budget = self.how.budget_steps or BUDGET_STEPS
-        return durations.audit_seconds(self.how.grids, budget, self.episodes, len(self.radii), self.run.env)
+        how, radii = self.how, len(self.radii)
+        return durations.audit_seconds(how.grids, budget, self.episodes, radii, self.run.env, how.rungs)
 
     def words(self, out: str) -> list[str]:
         given = {**self.how.options, "eps": _numbers(self.radii), "episodes": self.episodes}

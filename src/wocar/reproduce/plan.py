@@ -1,7 +1,7 @@
 """Plans: the trainings, audits and estimates of a table or figure, and the rows they belong to."""
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -65,6 +65,12 @@ class Plan:
         if task.key not in {known.key for known in self.tasks}:
             self.tasks.append(task)
         return task
+
+    def seconds(self, jobs: int, done: Collection[str] = ()) -> float:
+        """An estimate, with so many tasks at a time; those with the keys in `done` take none."""
+        left = sum(task.seconds for task in self.tasks if task.key not in done)
+        chain = max((task.seconds + sum(need.seconds for need in task.needs) for task in self.tasks), default=0.0)
+        return max(left / jobs, min(left, chain))
 
     def wanted(self, row: TableRow) -> bool:
         """Whether a row is among the chosen environments and methods, by default the scale's."""

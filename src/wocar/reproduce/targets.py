@@ -4,6 +4,7 @@ A target says which agents are trained, how they are measured and which of the p
 """
 
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
 from wocar.methods.registry import find_method
@@ -170,6 +171,8 @@ def fig_importance_states(plan: Plan) -> None:
 FIRST = ("ppo", "sa-ppo", "wocar-ppo", "wocar-ppo preset=robust", "sac", "wocar-sac")
 THEN = ("atla-ppo", "pa-atla-ppo", "radial-ppo", "sa-sac", "valt-eps-sac")
 """Rows of the evidence by priority: a method, perhaps with a preset other than the paper's."""
+BLOCKS = ((HOPPER, CHEETAH), (WALKER, ANT))
+"""Tasks of the evidence by priority; those of a block grow together."""
 ABLATIONS: dict[str, dict[str, Any]] = {
     "importance=False": {"importance": False},
     "reg=False": {"reg": False},
@@ -181,15 +184,17 @@ ABLATIONS: dict[str, dict[str, Any]] = {
 
 @target("evidence", "every method with seeds under one frozen suite, most important first", TABLE, "tab:atari_app")
 def evidence(plan: Plan) -> None:
-    """Tasks are run in the plan's order: all rows of a task grow by one seed at a time, each audited at once."""
-    how, all_tasks = plan.scale.evidence, plan.scale.evidence.tasks
-    tasks = {env: seeds for env, seeds in all_tasks.items() if plan.envs is None or env in plan.envs}
-    for rows in (FIRST, THEN):
-        for env, seeds in tasks.items():
-            for seed in range(plan.seeds or seeds):
-                for row in rows:
-                    _evidence_row(plan, row, env, seed)
-    for seed in range(plan.seeds or all_tasks[HOPPER]) if how.ablations else ():
+    """Tasks are run in the plan's order: the rows of two tasks grow by one seed at a time, each agent audited at once.
+
+    Wherever it is stopped, the rows of a block that are still to grow differ by one seed at most.
+    """
+    how = plan.scale.evidence
+    asked = {env: plan.seeds or seeds for env, seeds in how.tasks.items() if plan.envs is None or env in plan.envs}
+    for rows, block in product((FIRST, THEN), BLOCKS):
+        for seed, env, row in product(range(max(asked.values(), default=0)), block, rows):
+            if seed < asked.get(env, 0):
+                _evidence_row(plan, row, env, seed)
+    for seed in range(plan.seeds or how.tasks[HOPPER]) if how.ablations else ():
         for variant, settings in ABLATIONS.items():
             _evidence_row(plan, "wocar-ppo preset=robust", HOPPER, seed, variant, settings)
     for env, seeds in how.games.items():
@@ -203,7 +208,7 @@ def _evidence_row(
 ) -> None:
     method, _, preset = name.partition(" preset=")
     row = TableRow(method, env, ", ".join(filter(None, (f"preset={preset}" if preset else "", variant))))
-    steps = plan.scale.evidence_steps(plan.scale.trained_by(method), env)
+    steps = plan.scale.evidence_steps(method, env, preset)
     for run in plan.agents(row, settings, steps=steps, preset=preset, seeds=[seed]):
         plan.audit(run, plan.scale.evidence.audit, table_radii(env))
 
