@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from wocar.attacks import PGD, CriticAttack, MaxDiff, MinBest, Random, zero_gradient_share
 from wocar.attacks.pgd import cross_entropy
 from wocar.attacks.robust_sarsa import RobustSarsa
-from wocar.bounds import Ball
-from wocar.mechanisms.q_reg import margin
+from wocar.bounds import Ball, margin
 from wocar.networks import ActionCritic, CategoricalPolicy, DiscreteCritic, GaussianPolicy, ValueCritic
 from wocar.networks.layers import linear
 

@@ -75,6 +75,18 @@ def test_without_a_radius_only_the_greedy_action_is_in(build_dense) -> None:
         np.testing.assert_array_equal(mask, jax.nn.one_hot(jax.vmap(scores)(STATES).argmax(axis=1), 5, dtype=bool))
 
 
+def test_a_searched_set_holds_what_a_grid_over_the_ball_finds_and_nothing_else(build_dense) -> None:
+    """Bounds of each score alone allow actions that no point of the ball causes."""
+    scores, states = build_dense([2, 32, 32, 5], "tanh", 3), 2 * jax.random.normal(jax.random.key(1), (60, 2))
+    edge = jnp.linspace(-0.4, 0.4, 41)
+    grid = jnp.stack(jnp.meshgrid(edge, edge), axis=-1).reshape(-1, 1, 2)
+    caused = jax.vmap(jax.vmap(scores))(states + grid).argmax(axis=2)
+    true = np.asarray(jax.nn.one_hot(caused, 5, dtype=bool).any(axis=0))
+    found, allowed = (np.asarray(mask_of(scores, Ball(0.4), states, method)) for method in ("pgd", "crown"))
+    assert not (found & ~allowed).any() and (allowed & ~true).sum() > 10
+    assert (true & ~found).sum() <= 0.01 * true.sum() and (found & ~true).sum() <= 0.01 * true.sum()
+
+
 def test_discrete_by_hand() -> None:
     q_values = jnp.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])
     mask = jnp.array([[False, True, True], [True, False, False]])

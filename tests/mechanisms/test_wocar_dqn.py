@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wocar.bounds import Ball, network_bounds, taken
+from wocar.bounds import Ball, margin, network_bounds, taken
 from wocar.config_base import configured, flat_settings
 from wocar.mechanisms.objective import BaseLoss
 from wocar.mechanisms.q_config import WocarQConfig
 from wocar.mechanisms.q_objective import ActionValues, QBatch, QNet, StateAdversarialQ, StepOutcome, spaced
-from wocar.mechanisms.q_reg import hinge, margin, margin_bound
+from wocar.mechanisms.q_reg import hinge, margin_bound
 from wocar.mechanisms.wocar_dqn import WocarQ, WocarQState
 from wocar.methods.presets import default_config, make_algorithm
 from wocar.networks import DiscreteCritic, GreedyPolicy, cnn, linear, mlp

@@ -7,8 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from wocar.attacks.base import InputObjective
-from wocar.bounds import Ball, ascend_in_ball, taken
-from wocar.mechanisms.q_reg import margin
+from wocar.bounds import Ball, ascend_in_ball, margin, taken
 from wocar.mechanisms.state_reg import gaussian_distance
 from wocar.types import Policy
 

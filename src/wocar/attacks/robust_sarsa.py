@@ -9,8 +9,7 @@ import numpy as np
 import optax
 
 from wocar.attacks.base import InputObjective, steepest
-from wocar.bounds import Ball, network_bounds, taken
-from wocar.mechanisms.q_reg import margin
+from wocar.bounds import Ball, network_bounds, search_each_action, taken
 from wocar.mechanisms.worst_value import q_at
 from wocar.types import Array, Critic, Interval, Policy, Transitions
 
@@ -27,7 +26,7 @@ class RobustSarsa(eqx.Module):
     memory: bool = eqx.field(static=True, default=False)
     """The critic's state is the observation and the hidden state with which the victim meets it."""
     targeted: bool = eqx.field(static=True, default=False)
-    """Discrete actions: one more search towards each of them; of those that the victim then takes, the worst."""
+    """Discrete actions: also searches towards each of them; of those that the victim then takes, the worst."""
 
     def objective(self, policy: Policy, obs: jax.Array) -> InputObjective:
         head, state = policy.head(obs), self._state(policy, obs)
@@ -48,12 +47,7 @@ class RobustSarsa(eqx.Module):
 
     def _worst_taken(self, policy: Policy, ball: Ball, obs: jax.Array, found: jax.Array) -> jax.Array:
         values: jax.Array = self.critic(self._state(policy, obs))
-
-        def towards(action: jax.Array) -> jax.Array:
-            wanted = jnp.full(len(obs), action)
-            return steepest(lambda x: -margin(policy.head(x), wanted), ball, obs, self.steps)
-
-        ends = jnp.concatenate([found[None], jax.vmap(towards)(jnp.arange(values.shape[-1]))])
+        ends = jnp.concatenate([found[None], search_each_action(policy.head, ball, obs, self.steps)])
         shown = jax.vmap(lambda x: ball.project(obs, x))(ends)
         cost = jax.vmap(lambda x: taken(values, policy.mode(x)))(shown)
         return shown[jnp.argmin(cost, axis=0), jnp.arange(len(obs))]

@@ -7,8 +7,11 @@ import jax.numpy as jnp
 
 from wocar.bounds.ball import Ball
 from wocar.bounds.network import BoundMethod, Network, network_bounds
-from wocar.bounds.search import ascend, outputs, shrinking
+from wocar.bounds.search import ascend, ascend_in_ball, outputs, shrinking
 from wocar.types import Array, Interval
+
+SEARCH_STARTS = 8
+"""Random points from which a search towards an action starts as well, half of them extreme; none among pixels."""
 
 
 def action_box(
@@ -23,12 +26,50 @@ def action_mask(
 ) -> Array:
     """A_adv for discrete actions: (B, n), true where an action can have the highest logit or Q value in the ball.
 
-    Action i is in if upper_i >= lower_j for all j != i; the greedy action (B,), computed if not given, always is.
+    Action i is in if upper_i >= lower_j for all j != i; the greedy action (B,), computed if not given, always is. With
+    "pgd" it is in if a search has made it the highest: a set without doubt, but perhaps not all of it.
     """
-    lower, upper = network_bounds(scores, ball, obs, method)
     if greedy is None:
         greedy = jnp.argmax(outputs(scores, obs), axis=1)
+    if method == "pgd":
+        shown = search_each_action(lambda x: outputs(scores, x), ball, obs)
+        found = jax.vmap(lambda x: jnp.argmax(outputs(scores, x), axis=1))(shown)
+        return jax.nn.one_hot(jnp.concatenate([greedy[None], found]), len(shown), dtype=bool).any(axis=0)
+    lower, upper = network_bounds(scores, ball, obs, method)
     return (upper >= lower.max(axis=1, keepdims=True)) | jax.nn.one_hot(greedy, upper.shape[1], dtype=bool)
+
+
+def search_each_action(
+    scores: Callable[[Array], Array], ball: Ball, obs: Array, steps: int = 10, starts: int | None = None
+) -> Array:
+    """Points of the ball, (n, B, ...): of each action that which a search found where it leads by most.
+
+    The searches start at the true state and at random points, the same ones in every call. Where actions are an argmax,
+    the gradient of its softmax says little about which of them an attacker can cause.
+    """
+    starts = (0 if obs.ndim > 2 else SEARCH_STARTS) if starts is None else starts
+    keys = jax.random.split(jax.random.key(0), max(starts, 1))
+    samples = [(ball.sample, ball.sample_extreme)[k % 2](keys[k], obs) for k in range(starts)]
+    begin = jnp.stack([jnp.asarray(obs), *samples])
+    sizes, rows = shrinking(2 * ball.radius(obs), steps), jnp.arange(len(obs))
+
+    def towards(action: Array) -> Array:
+        def lead(x: Array) -> Array:
+            return -margin(scores(x), jnp.full(len(obs), action))
+
+        def search(start: Array) -> Array:
+            return ascend_in_ball(lead, ball, obs, start, steps=steps, step_size=sizes, keep_best=True)
+
+        ends = jax.vmap(search)(begin)
+        return ends[jnp.argmax(jax.vmap(lead)(ends), axis=0), rows]
+
+    return jax.vmap(towards)(jnp.arange(jax.eval_shape(scores, obs).shape[-1]))
+
+
+def margin(scores: Array, label: Array) -> jax.Array:
+    """max_{a ≠ label} Q(s, a) - Q(s, label), (N,): above 0 another action is taken."""
+    chosen = jax.nn.one_hot(label, scores.shape[-1], dtype=bool)
+    return jnp.max(jnp.where(chosen, -jnp.inf, scores), axis=-1) - jnp.sum(jnp.where(chosen, scores, 0.0), axis=-1)
 
 
 def action_ball(action: Array, eps: float | Array, low: Array | None, high: Array | None) -> Interval:

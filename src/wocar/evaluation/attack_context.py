@@ -16,7 +16,7 @@ from wocar.attacks.robust_sarsa import SarsaConfig, SarsaData, fit_robust_critic
 from wocar.evaluation.imitation_examples import directed_examples, examples
 from wocar.evaluation.recurrent_critic import collect_memory, fit_recurrent_worst_value, memory_sarsa_data
 from wocar.evaluation.surrogate import ASKED_STEPS, shadowed
-from wocar.evaluation.worst_critic import collect_rollout, fit_worst_value, return_scale
+from wocar.evaluation.worst_critic import FIT, SEARCHED, collect_rollout, fit_worst_value, return_scale
 from wocar.networks import ActionCritic, DiscreteCritic
 from wocar.threat import Threat
 from wocar.types import Transitions
@@ -33,7 +33,7 @@ class Trained(NamedTuple):
     attack: Any
     curve: list[float]
     predicted: float | None = None
-    """The discounted return from the start below which, by a worst critic's estimate, no attack leads."""
+    """The worst discounted return from the start, by a worst critic's estimate."""
 
 
 class TrainAttacker(Protocol):
@@ -92,15 +92,18 @@ class AttackContext:
             self._made["memory"] = memory_sarsa_data(collect_memory(self.agent, ROLLOUT_STEPS, self.seed))
         return self._made["memory"]
 
-    def worst_critic(self, threat: Threat, explorations: int = 8, sweeps: int = 400) -> Any:
-        """The worst critic of mechanism 1: unlike a robust one it knows that the attack continues."""
-        asked = "worst", threat, explorations, sweeps
+    def worst_critic(self, threat: Threat, explorations: int = 8, sweeps: int = 400, searched: bool = False) -> Any:
+        """The worst critic of mechanism 1: unlike a robust one it knows that the attack continues.
+
+        `searched`: it counts on actions that a search has caused, not on all that bounds allow; no victims with memory.
+        """
+        asked = "worst", threat, explorations, sweeps, searched
         if asked not in self._made and self.agent.recurrent:
             found, _ = fit_recurrent_worst_value(self.agent, threat, WORST_STEPS, sweeps, self.seed, explorations)
             self._made[asked] = found.target
         elif asked not in self._made:
-            rollout = self.rollout(WORST_STEPS)
-            fitted = fit_worst_value(self.agent, threat, *rollout, sweeps, self.seed, explorations=explorations)
+            rollout, config = self.rollout(WORST_STEPS), SEARCHED if searched else FIT
+            fitted = fit_worst_value(self.agent, threat, *rollout, sweeps, self.seed, config, explorations=explorations)
             self._made[asked] = fitted.target
         return self._made[asked]
 

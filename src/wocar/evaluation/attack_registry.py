@@ -19,6 +19,7 @@ from wocar.attacks.surrogate import Transfer
 from wocar.evaluation.attack_context import WORST_STEPS, AttackContext, Trained
 from wocar.evaluation.surrogate import ASKED_STEPS
 from wocar.evaluation.worst_case import starting_states, worst_case
+from wocar.evaluation.worst_critic import FIT, SEARCHED
 from wocar.networks import RecurrentCritic
 from wocar.plugins import load_plugins
 from wocar.text import did_you_mean
@@ -206,12 +207,14 @@ def _robust_sarsa(context: AttackContext, threat: Threat, folder: Path, settings
 
 def _worst_critic(context: AttackContext, threat: Threat, folder: Path, settings: dict[str, Any]) -> Trained:
     rest, agent = dict(settings), context.agent
-    targeted = rest.pop("targeted", False)
-    critic = context.worst_critic(threat, **rest)
+    targeted = rest.pop("targeted", True)
+    searched = targeted and agent.spec.actions.discrete and not agent.recurrent
+    critic = context.worst_critic(threat, **rest, searched=searched)
     attack = RobustSarsa(critic, memory=agent.recurrent, targeted=targeted)
     if agent.recurrent:
         return Trained(attack, [])
-    found = worst_case(agent, critic, threat)(starting_states(agent, context.seed, STARTS))
+    look = worst_case(agent, critic, threat, SEARCHED if searched else FIT)
+    found = look(starting_states(agent, context.seed, STARTS))
     return Trained(attack, [], float(found.value.mean()) * context.worst_scale)
 
 
@@ -228,11 +231,11 @@ def _surrogate(context: AttackContext, threat: Threat, folder: Path, settings: d
 
 
 def _min_q(context: AttackContext, threat: Threat, folder: Path, settings: dict[str, Any]) -> Any:
-    return RobustSarsa(own_q(context.agent), **settings)
+    return RobustSarsa(own_q(context.agent), **{"targeted": True, **settings})
 
 
 def _own_worst(context: AttackContext, threat: Threat, folder: Path, settings: dict[str, Any]) -> Any:
-    return RobustSarsa(own_critic(context.agent, "worst"), **settings)
+    return RobustSarsa(own_critic(context.agent, "worst"), **{"targeted": True, **settings})
 
 
 def _action_critic(context: AttackContext, threat: Threat, folder: Path, settings: dict[str, Any]) -> Any:

@@ -26,6 +26,9 @@ from wocar.types import Array, Policy, Transitions
 GAMMA = 0.99
 FIT = WocarConfig(reg=False, kappa_wst=0.0, critic_lr=1e-3, critic_tau=0.02, importance=False, search_steps=5)
 """Settings for the worst critic of a fixed policy: mechanism 1 alone, one-step backups."""
+SEARCHED = dataclasses.replace(FIT, bounds="pgd")
+"""The same for a critic that an attacker follows: of discrete actions bounds allow many that no point of the ball
+causes, and a critic that counts on them leads astray."""
 SAMPLE, PARTS, CHUNK = 2048, 8, 2048
 """Transitions of a sweep, its minibatches; states whose bounds are found at once."""
 FOLLOW, ANYWHERE = 0.4, 0.7

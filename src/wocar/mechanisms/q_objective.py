@@ -8,11 +8,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from wocar.bounds import Ball, ascend_in_ball, network_bounds
+from wocar.bounds import Ball, ascend_in_ball, margin, network_bounds
 from wocar.mechanisms.distance_bounds import categorical_distance_bound
 from wocar.mechanisms.objective import BaseLoss, InBall, Info, Objective
 from wocar.mechanisms.q_config import RobustQConfig
-from wocar.mechanisms.q_reg import hinge, margin, margin_bound
+from wocar.mechanisms.q_reg import hinge, margin_bound
 from wocar.mechanisms.state_reg import categorical_distance, state_regularisation
 from wocar.types import Array, Policy
 

@@ -4,14 +4,8 @@ import jax
 import jax.numpy as jnp
 from equinox import nn
 
-from wocar.bounds import Ball, network_bounds
+from wocar.bounds import Ball, margin, network_bounds
 from wocar.types import Array
-
-
-def margin(q_values: Array, label: Array) -> jax.Array:
-    """max_{a ≠ label} Q(s, a) - Q(s, label), (N,): above 0 another action is taken."""
-    chosen = jax.nn.one_hot(label, q_values.shape[-1], dtype=bool)
-    return jnp.max(jnp.where(chosen, -jnp.inf, q_values), axis=-1) - jnp.sum(jnp.where(chosen, q_values, 0.0), axis=-1)
 
 
 def hinge(margins: Array, lead: float) -> jax.Array:
