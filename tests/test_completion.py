@@ -1,7 +1,13 @@
 """`wocar completion`: the script in a real shell, asked as the shell asks it."""
 
+import os
+import pty
+import re
+import select
 import shutil
+import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -21,7 +27,7 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from wocar.cli.completion_command import script
 
     file = tmp_path_factory.mktemp("completion") / "wocar.sh"
-    file.write_text(script())
+    file.write_text(script("bash"))
     return file
 
 
@@ -51,8 +57,49 @@ def test_bash_completes(line: str, expected: set[str], script: Path) -> None:
     assert all(word.startswith(line.rpartition(" ")[2].rpartition(":")[2]) for word in found)
 
 
-def test_zsh_gets_the_bash_mode_first(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("wocar aud", "wocar audit"),
+        ("wocar audit x --suite mujoco-v1 --fre", "wocar audit x --suite mujoco-v1 --fresh"),
+        ("wocar audit x --suite black-box-v1 --attacks none,maxdiff-p", "--attacks none,maxdiff-plain"),
+        ("wocar audit x --suite sens", "--suite sensors-v1"),
+        ("wocar train wocar-p", "wocar train wocar-ppo"),
+        ("wocar audit zoo:Walker2d-v4/wocar-ppo-b", "zoo:Walker2d-v4/wocar-ppo-best"),
+    ],
+)
+def test_zsh_completes(line: str, expected: str, tmp_path: Path) -> None:
+    """Typed into a real zsh, with Tab; then the line is echoed."""
+    zsh = shutil.which("zsh")
+    if zsh is None:
+        pytest.skip("no zsh here")
+    from wocar.cli.completion_command import script
+
+    file = tmp_path / "wocar.zsh"
+    file.write_text(script("zsh"))
+    start = f"autoload -Uz compinit; compinit -D -u; source {file}; echo READY\n"
+    shown = _typed([zsh, "-f", "-i"], {start: "\nREADY", f"{line}\t\x01echo GOT \n": "\nGOT [^\n]*\n"}, tmp_path)
+    assert expected in shown.split("\nGOT ")[-1].splitlines()[0]
+
+
+def test_the_script_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["zsh"]) == 0
-    shown = capsys.readouterr().out
-    assert shown.startswith("autoload -U +X bashcompinit && bashcompinit\n_wocar() {")
-    assert shown.endswith("complete -o default -F _wocar wocar\n")
+    assert capsys.readouterr().out.endswith("compdef _wocar wocar\n")
+
+
+def _typed(command: list[str], answers: dict[str, str], home: Path, seconds: float = 60.0) -> str:
+    """What a program shows on a terminal: each text is typed once the answer to the one before is there."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.environ |= {"HOME": str(home), "TERM": "dumb", "COLUMNS": "200", "PS1": "> "}
+        os.execv(command[0], command)
+    shown, end = "", time.monotonic() + seconds
+    for text, answer in answers.items():
+        os.write(terminal, text.encode())
+        while not re.search(answer, shown) and time.monotonic() < end:
+            if select.select([terminal], [], [], 0.1)[0]:
+                shown += os.read(terminal, 65536).decode(errors="replace").replace("\r", "")
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    os.close(terminal)
+    return shown

@@ -18,7 +18,7 @@ from wocar.zoo.entries import entries
 
 OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 TAKES_AGENT = ("audit", "estimate", "harden", "sensors", "record", "export")
-SCRIPT = """\
+BASH = """\
 _wocar() {
   local line=${COMP_LINE:0:COMP_POINT}
   local cur=${line##* } words
@@ -42,6 +42,24 @@ COMMANDS
 }
 complete -o default -F _wocar wocar
 """
+ZSH = """\
+(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }
+_wocar() {
+  local choices=
+  case ${words[CURRENT-1]} in
+    --suite) choices='SUITES' ;;
+    --attack|--attacks) choices='ATTACKS'; compset -P '*,' ;;
+    *)
+      case ${words[2]} in
+COMMANDS
+      esac
+      (( CURRENT == 2 )) && choices='NAMES' ;;
+  esac
+  compadd -- ${=choices} || _files
+}
+compdef _wocar wocar
+"""
+SCRIPTS = {"bash": BASH, "zsh": ZSH}
 
 
 @dataclass(frozen=True)
@@ -53,18 +71,17 @@ class CompletionOptions:
 def main(argv: list[str]) -> int:
     about = 'Script that completes commands, options and names: eval "$(wocar completion bash)".'
     options: CompletionOptions = parse(CompletionOptions, argv, "completion", about)
-    print(("autoload -U +X bashcompinit && bashcompinit\n" if options.shell == "zsh" else "") + script(), end="")
+    print(script(options.shell), end="")
     return 0
 
 
-def script() -> str:
-    """For bash, and for zsh in its bash mode."""
+def script(shell: str) -> str:
     from wocar.cli import COMMANDS
 
     known = {name: [*_first_words(name), *_options(name)] for name in COMMANDS}
     cases = "\n".join(f"        {name}) choices='{' '.join(words)}' ;;" for name, words in known.items())
     filled = {"SUITES": " ".join(SUITES), "ATTACKS": " ".join(attack_names()), "NAMES": " ".join(COMMANDS)}
-    text = SCRIPT.replace("COMMANDS\n", f"{cases}\n")
+    text = SCRIPTS[shell].replace("COMMANDS\n", f"{cases}\n")
     for name, words in filled.items():
         text = text.replace(f"'{name}'", f"'{words}'")
     return text
