@@ -11,6 +11,10 @@ for file in results/robust-sac/*-s*.json; do
   name=$(basename "$file" .json)
   add "$file" --name "wocar-sac-hunts-${name#*-}" --about "with hunts"
 done
+for file in results/robust-sac/steps-400k/*-s*.json; do
+  name=$(basename "$file" .json)
+  add "$file" --name "wocar-sac-hunts-400k-${name#*-}" --about "with hunts"
+done
 for name in HalfCheetah-wocar-ppo-s{0,1,2,3,4}; do
   short=${name#*-wocar-ppo-}
   add "results/what-works/$name.json" --name "wocar-ppo-robust-$short" --about "preset robust"
