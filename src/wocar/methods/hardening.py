@@ -18,7 +18,7 @@ from wocar.types import UserError
 
 WARM_UP = 0.1
 """Share of the steps in which critics are fitted and the policy is frozen; Q networks need none."""
-CHECKS = 8
+CHECKS = 12
 """Checkpoints of a hardening, at each of which the agent is checked."""
 HARDENED_BY = ("wocar-ppo", "wocar-a2c", "wocar-dqn", "wocar-sac")
 
