@@ -31,6 +31,7 @@ OLDER = {
     "robust-sac/*/*": OTHER,
     "robust-sac/*": "",
     "what-works/*-3M-s*": OTHER,
+    "what-works/*-sa-ppo-*": OTHER,
     "what-works/*": "preset=robust",
 }
 """Files whose names do not say the variant; the first pattern that fits counts."""

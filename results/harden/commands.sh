@@ -3,6 +3,9 @@
 set -e
 [ -e sb3-ppo-Hopper-v5.zip ] || python results/harden/train_sb3.py hopper
 wocar harden sb3-ppo-Hopper-v5.zip --eps 0.075 --out runs/harden/hopper --json results/harden/hopper.json
+[ -e sb3-ppo-HalfCheetah-v5.zip ] || python results/harden/train_sb3.py halfcheetah
+wocar harden sb3-ppo-HalfCheetah-v5.zip --eps 0.15 --episodes 20 --out runs/harden/halfcheetah \
+  --json results/harden/halfcheetah.json
 
 # short/: few attacks and 20 episodes
 [ -e sb3-dqn-CartPole-v1.zip ] || python results/harden/train_sb3.py cartpole

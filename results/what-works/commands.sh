@@ -27,6 +27,7 @@ without="--reward-slope 1 --hunt-begin 1"
 
 for seed; do
     [ "$task" = HalfCheetah ] || one wocar-ppo-hunts wocar-ppo
+    [ "$task" = HalfCheetah ] || one sa-ppo-hunts sa-ppo
     old ppo ppo
     old ppo-floor ppo --min-std $floor
     old sa-ppo sa-ppo --preset paper
