@@ -5,7 +5,6 @@ import pty
 import re
 import select
 import shutil
-import signal
 import subprocess
 import time
 from pathlib import Path
@@ -89,17 +88,17 @@ def test_the_script_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
 
 def _typed(command: list[str], answers: dict[str, str], home: Path, seconds: float = 60.0) -> str:
     """What a program shows on a terminal: each text is typed once the answer to the one before is there."""
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.environ |= {"HOME": str(home), "TERM": "dumb", "COLUMNS": "200", "PS1": "> "}
-        os.execv(command[0], command)
+    terminal, inner = pty.openpty()
+    env = {**os.environ, "HOME": str(home), "TERM": "dumb", "COLUMNS": "200", "PS1": "> "}
+    program = subprocess.Popen(command, stdin=inner, stdout=inner, stderr=inner, env=env, start_new_session=True)
+    os.close(inner)
     shown, end = "", time.monotonic() + seconds
     for text, answer in answers.items():
         os.write(terminal, text.encode())
         while not re.search(answer, shown) and time.monotonic() < end:
             if select.select([terminal], [], [], 0.1)[0]:
                 shown += os.read(terminal, 65536).decode(errors="replace").replace("\r", "")
-    os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
+    program.kill()
+    program.wait()
     os.close(terminal)
     return shown
