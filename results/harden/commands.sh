@@ -2,7 +2,12 @@
 # Agents of Stable-Baselines3, hardened. Needs stable-baselines3; the agents are written to the folder.
 set -e
 [ -e sb3-ppo-Hopper-v5.zip ] || python results/harden/train_sb3.py hopper
-wocar harden sb3-ppo-Hopper-v5.zip --eps 0.075 --out runs/harden/hopper --json results/harden/hopper.json
+wocar harden sb3-ppo-Hopper-v5.zip --eps 0.075 --out runs/harden/hopper --json results/harden/hopper.json \
+  --set reward_slope=1 # as it was before the cap
+for keep in 0.9 0.85; do
+  wocar harden sb3-ppo-Hopper-v5.zip --eps 0.075 --episodes 20 --keep-natural $keep --out runs/harden/hopper-$keep \
+    --json results/harden/hopper-cap-$keep.json # hopper-cap-keep-90.json, hopper-cap.json
+done
 [ -e sb3-ppo-HalfCheetah-v5.zip ] || python results/harden/train_sb3.py halfcheetah
 wocar harden sb3-ppo-HalfCheetah-v5.zip --eps 0.15 --episodes 20 --out runs/harden/halfcheetah \
   --json results/harden/halfcheetah.json
