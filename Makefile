@@ -3,11 +3,11 @@ PYTHON ?= python3
 # Two processes, each file in one of them, in the order of tests/conftest.py. PYTEST_ARGS= for a single process.
 PYTEST_ARGS ?= -n 2 --dist loadfile --no-loadscope-reorder
 # Tests of equations, bounds, networks, files and house rules: no training, no simulator, no child process that imports JAX.
-FAST := $(addprefix tests/,test_architecture.py test_agent.py test_docs.py test_files.py test_plugins.py test_schedules.py test_schema.py test_threat.py test_threat_model.py interop) \
+FAST := $(addprefix tests/,test_architecture.py test_agent.py test_damaged_agents.py test_docs.py test_files.py test_plugins.py test_schedules.py test_schema.py test_threat.py test_threat_model.py interop) \
 	$(wildcard tests/methods/test_[glr]*.py) $(addprefix tests/attacks/test_,budget.py by_hand.py guided.py imitation.py) \
 	$(addprefix tests/bounds/test_,action_sets.py ball.py oracle.py relaxation.py search.py soundness.py) \
 	$(addprefix tests/evaluation/test_,flags.py seeds.py statistics.py suites.py) \
-	$(addprefix tests/mechanisms/test_,by_hand.py car.py equations_page.py replay.py state_adversarial.py theorem.py) \
+	$(addprefix tests/mechanisms/test_,by_hand.py car.py equations_page.py q_reg.py replay.py state_adversarial.py theorem.py) \
 	$(addprefix tests/report/test_,drawing.py groups.py tables.py) tests/reproduce/test_plan.py \
 	$(addprefix tests/training/test_,gae.py replay_buffer.py source_commit.py)
 # The tested version. Where an index offers its CPU build (2.13.0+cpu), pip prefers that to the one with gigabytes of CUDA.
