@@ -32,9 +32,11 @@ def action_mask(
     if greedy is None:
         greedy = jnp.argmax(outputs(scores, obs), axis=1)
     if method == "pgd":
-        shown = search_each_action(lambda x: outputs(scores, x), ball, obs)
+        count = jax.eval_shape(lambda x: outputs(scores, x), obs).shape[-1]
+        others = (greedy + jnp.arange(1, count)[:, None]) % count
+        shown = search_actions(lambda x: outputs(scores, x), ball, obs, others)
         found = jax.vmap(lambda x: jnp.argmax(outputs(scores, x), axis=1))(shown)
-        return jax.nn.one_hot(jnp.concatenate([greedy[None], found]), len(shown), dtype=bool).any(axis=0)
+        return jax.nn.one_hot(jnp.concatenate([greedy[None], found]), count, dtype=bool).any(axis=0)
     lower, upper = network_bounds(scores, ball, obs, method)
     return (upper >= lower.max(axis=1, keepdims=True)) | jax.nn.one_hot(greedy, upper.shape[1], dtype=bool)
 
@@ -42,7 +44,20 @@ def action_mask(
 def search_each_action(
     scores: Callable[[Array], Array], ball: Ball, obs: Array, steps: int = 10, starts: int | None = None
 ) -> Array:
-    """Points of the ball, (n, B, ...): of each action that which a search found where it leads by most.
+    """Points of the ball, (n, B, ...): of each of the n actions that which a search found where it leads by most."""
+    count = jax.eval_shape(scores, obs).shape[-1]
+    return search_actions(scores, ball, obs, jnp.arange(count)[:, None].repeat(len(obs), axis=1), steps, starts)
+
+
+def search_actions(
+    scores: Callable[[Array], Array],
+    ball: Ball,
+    obs: Array,
+    actions: Array,
+    steps: int = 10,
+    starts: int | None = None,
+) -> Array:
+    """Points of the ball, (k, B, ...), for actions (k, B) of each state: where a search found that each leads by most.
 
     The searches start at the true state and at random points, the same ones in every call. Where actions are an argmax,
     the gradient of its softmax says little about which of them an attacker can cause.
@@ -55,7 +70,7 @@ def search_each_action(
 
     def towards(action: Array) -> Array:
         def lead(x: Array) -> Array:
-            return -margin(scores(x), jnp.full(len(obs), action))
+            return -margin(scores(x), action)
 
         def search(start: Array) -> Array:
             return ascend_in_ball(lead, ball, obs, start, steps=steps, step_size=sizes, keep_best=True)
@@ -63,7 +78,7 @@ def search_each_action(
         ends = jax.vmap(search)(begin)
         return ends[jnp.argmax(jax.vmap(lead)(ends), axis=0), rows]
 
-    return jax.vmap(towards)(jnp.arange(jax.eval_shape(scores, obs).shape[-1]))
+    return jax.vmap(towards)(actions)
 
 
 def margin(scores: Array, label: Array) -> jax.Array:
