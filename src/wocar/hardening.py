@@ -8,6 +8,8 @@ from os.path import exists
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
+import numpy as np
+
 from wocar.agent import Agent, load_agent
 from wocar.api import audit, default_threat
 from wocar.bounds.ball import Norm
@@ -15,6 +17,7 @@ from wocar.envs import env_spec
 from wocar.evaluation.attack_registry import resolve
 from wocar.evaluation.audit import AuditObserver
 from wocar.evaluation.audit_result import AuditResult
+from wocar.evaluation.imitation_examples import attacked_states
 from wocar.evaluation.quick_check import quick_check
 from wocar.evaluation.sensors import read_threat
 from wocar.files import read_json, write_json
@@ -22,6 +25,7 @@ from wocar.loading import load
 from wocar.methods.hardening import hardening_config, warm_up_iterations
 from wocar.methods.presets import make_algorithm
 from wocar.metrics_file import read_metrics, spent_seconds
+from wocar.networks import GreedyPolicy
 from wocar.schema import checked
 from wocar.threat import Threat, Units, asked_threats
 from wocar.training import loop as training_loop
@@ -38,6 +42,8 @@ QUICK_ATTACKS: tuple[tuple[str, dict[str, Any]], ...] = (
 """What the agent is checked against during training; the audits take a suite."""
 QUICK_EPISODES = 10
 CHECK_SEED = 4321
+LEAD, LEAD_STEPS = 0.2, 2048
+"""Of logits made of Q values: with larger leads the regulariser outweighs all else, and one action is left."""
 
 
 class Checked(NamedTuple):
@@ -149,6 +155,15 @@ def _check_shares(until_worst: float | None, keep_natural: float) -> None:
         raise UserError(f"--until-worst must be a number, not {until_worst}")
 
 
+def logit_scale(agent: Agent) -> float:
+    """What Q values are multiplied with to be logits: the greedy action leads by LEAD at the median state."""
+    if not isinstance(agent.policy, GreedyPolicy):
+        return 1.0
+    seen = attacked_states(agent, None, default_threat(agent), LEAD_STEPS, CHECK_SEED)
+    values = np.sort(agent.head(seen), axis=-1)
+    return LEAD / max(float(np.median(values[:, -1] - values[:, -2])), 1e-6)
+
+
 class _Hardening:
     def __init__(
         self,
@@ -179,7 +194,7 @@ class _Hardening:
         before = self._audit(self.first, "before")
         audited = time.monotonic()
         config, algorithm = self.config, make_algorithm(self.config, spec)
-        trainer = fine_tuning(config, algorithm, spec, self.first, warm_up_iterations(config))
+        trainer = fine_tuning(config, algorithm, spec, self.first, warm_up_iterations(config), logit_scale(self.first))
         if not self.checks:
             self._check(self.first)
             self._write()

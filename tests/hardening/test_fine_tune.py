@@ -13,7 +13,9 @@ import pytest
 from wocar.agent import Agent
 from wocar.black_box import black_box
 from wocar.envs import env_spec, make_env
-from wocar.methods.hardening import hardening_config, hardening_method, warm_up_iterations
+from wocar.evaluation.imitation_examples import attacked_states
+from wocar.hardening import LEAD, logit_scale
+from wocar.methods.hardening import hardening_config, hardening_methods, warm_up_iterations
 from wocar.methods.presets import make_algorithm
 from wocar.networks import (
     ActionCritic,
@@ -67,10 +69,10 @@ def trainer_of(agent: Agent, tmp_path: Path, warm_up: int, **settings: Any) -> A
     return fine_tuning(config, make_algorithm(config, agent.spec), agent.spec, agent, warm_up)
 
 
-METHODS = {"categorical": "wocar-ppo", "greedy": "wocar-dqn", "gaussian": "wocar-a2c", "squashed": "wocar-sac"}
+METHODS = {"categorical": "wocar-ppo", "greedy": "wocar-ppo", "gaussian": "wocar-a2c", "squashed": "wocar-sac"}
 SETTINGS: dict[str, dict[str, Any]] = {
     "categorical": PPO,
-    "greedy": {"learning_starts": 0, "batch_size": 4},
+    "greedy": PPO,
     "gaussian": {"critic_epochs": 1, "critic_minibatches": 1, "min_std": 0.0},
     "squashed": {"batch_size": 4, "train_freq": 4, "policy_delay": 1, "n_steps": 8},
 }
@@ -79,7 +81,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("kind", METHODS)
 def test_training_starts_as_the_agent_and_its_policy_waits_for_the_critics(tmp_path: Path, kind: str) -> None:
     agent = make_agent(kind)
-    assert hardening_method(agent) == METHODS[kind]
+    assert hardening_methods(agent)[0] == METHODS[kind]
     trainer = trainer_of(agent, tmp_path, warm_up=2, **SETTINGS[kind])
     z = np.random.default_rng(0).normal(size=(6, SIZE)).astype(np.float32)
     np.testing.assert_allclose(trainer.agent().head(z), agent.head(z), atol=1e-6)
@@ -89,13 +91,27 @@ def test_training_starts_as_the_agent_and_its_policy_waits_for_the_critics(tmp_p
     for iteration in range(3):
         trainer.iterate(iteration)
         moved.append(bool(np.abs(trainer.agent().head(z) - agent.head(z)).max() > 1e-6))
-    waits = kind != "greedy"  # a Q network is its own critic
-    assert moved == [not waits, not waits, True]
+    assert moved == [False, False, True]
     found = trainer.agent()
+    assert type(found.policy) is type(agent.policy) or kind == "squashed"
     assert found.normaliser is agent.normaliser
     assert found.meta.get("clip_actions") == agent.meta["clip_actions"]
-    assert set(found.critics) > ({"value"} if kind in ("categorical", "gaussian") else set())
+    assert set(found.critics) > ({"value"} if kind != "squashed" else set())
     env.close()
+
+
+def test_a_q_network_is_trained_as_its_softmax_with_the_same_greedy_actions(tmp_path: Path) -> None:
+    agent = make_agent("greedy")
+    scale = logit_scale(agent)
+    seen = attacked_states(agent, None, Threat(0.3), 512, seed=5)
+    config = hardening_config(agent, Threat(0.3), tmp_path, steps=64, settings=PPO)
+    trainer: Any = fine_tuning(config, make_algorithm(config, agent.spec), agent.spec, agent, 0, scale)
+    acting = trainer.trainer.learner.policy
+    assert type(acting) is CategoricalPolicy
+    np.testing.assert_allclose(acting.head(seen), scale * agent.head(seen), rtol=1e-4, atol=1e-5)
+    leads = np.abs(np.diff(np.asarray(acting.head(seen)), axis=-1))
+    assert LEAD / 1.5 < np.median(leads) < LEAD * 1.5
+    assert logit_scale(make_agent("categorical")) == 1.0
 
 
 def test_actions_reach_the_environments_within_their_range() -> None:
@@ -148,6 +164,6 @@ def test_what_cannot_be_hardened_is_refused(tmp_path: Path) -> None:
     strange = dataclasses.replace(make_agent("categorical"))
     strange.policy = object()
     with pytest.raises(UserError, match="a object cannot be hardened"):
-        hardening_method(strange)
+        hardening_methods(strange)
     with pytest.raises(UserError, match="a black box cannot be hardened"):
-        hardening_method(black_box(lambda obs: 0, agent.spec._replace(actions=ActionSpace(2))))
+        hardening_methods(black_box(lambda obs: 0, agent.spec._replace(actions=ActionSpace(2))))

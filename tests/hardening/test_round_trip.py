@@ -53,3 +53,18 @@ def test_an_agent_of_stable_baselines_is_hardened(tmp_path: Path) -> None:
         wocar.export(found.agent, "sb3", tmp_path / "hardened.zip")
         again = sb3.PPO.load(tmp_path / "hardened.zip")
         assert attacked_return(again, found.agent) == attacked_return(found.agent, found.agent)
+
+
+def test_a_q_network_is_hardened_as_a_policy_and_goes_back_as_dqn(tmp_path: Path) -> None:
+    model = sb3.DQN("MlpPolicy", "Signals-v0", learning_starts=64, seed=0, policy_kwargs={"net_arch": [16]})
+    model.learn(256)
+    file = tmp_path / "dqn-Signals-v0.zip"
+    model.save(file)
+    few: dict[str, Any] = {"n_envs": 2, "n_steps": 32, "minibatches": 2, "policy_epochs": 1, "value_epochs": 1}
+    quick: dict[str, Any] = {"attacks": ["none", "random"], "check_attacks": ["random"], "episodes": 2}
+    found = wocar.harden(file, tmp_path / "run", eps=EPS, steps=256, **quick, **few)
+    assert found.method == "wocar-ppo"
+    wocar.export(found.agent, "sb3", tmp_path / "hardened.zip")
+    again = sb3.DQN.load(tmp_path / "hardened.zip")
+    obs = np.random.default_rng(0).normal(size=(64, *found.agent.spec.obs_shape)).astype(np.float32)
+    np.testing.assert_array_equal(again.predict(obs, deterministic=True)[0], found.agent.act(obs))

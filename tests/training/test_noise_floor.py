@@ -50,16 +50,17 @@ def test_discrete_policies_have_no_floor() -> None:
     assert policy.discrete
 
 
-def test_directors_push_the_action_one_way_for_an_episode() -> None:
+def test_a_director_pushes_the_action_for_an_episode() -> None:
     env = make_env("Hopper-v4", 4, 0)
     policy = GaussianPolicy.create(11, 3, jax.random.key(0), (16,))
     agent = Agent(env.spec, RunningNormaliser.create((11,)), policy)
     directed = DirectedEnv(env, 0.5, np.random.default_rng(0))
     directed.set_agent(agent, Ball(0.1))
-    shown, directions = directed.reset(), directed._directions.copy()
+    shown, bias = directed.reset(), directed._maps.bias.copy()
     (clean,) = directed._seen
     z = agent.normaliser(clean)
-    assert np.abs(directions[:2]).max(axis=1).all() and not directions[2:].any()
+    directions = directed._maps.directions(z)
+    assert directions[:2].any(axis=1).all() and not directions[2:].any()
     np.testing.assert_array_equal(shown[2:], z[2:])
     np.testing.assert_allclose(np.abs(shown[:2] - z[:2]), 0.1, atol=1e-5)
     gain = ((agent.head(shown[:2]) - agent.head(z[:2])) * directions[:2]).sum(axis=1)
@@ -68,8 +69,8 @@ def test_directors_push_the_action_one_way_for_an_episode() -> None:
     for _ in range(300):
         step = directed.step(np.ones((4, 3), np.float32))
         ended |= step.is_reset
-        np.testing.assert_array_equal(directed._directions[2:], 0)
-        changed = (directed._directions != directions).any(axis=1)
+        np.testing.assert_array_equal(directed._maps.bias[2:], 0)
+        changed = (directed._maps.bias != bias).any(axis=1)
         assert not (changed & ~ended).any()
     assert ended[:2].all()
     env.close()

@@ -20,6 +20,11 @@ class Directors(NamedTuple):
     def joined(self, other: "Directors") -> "Directors":
         return Directors(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
 
+    def directions(self, obs: np.ndarray) -> np.ndarray:
+        """Each director's at an observation of its own (n, obs): (n, actions)."""
+        along: np.ndarray = np.einsum("nao,no->na", self.weight, obs) + self.bias
+        return along.astype(np.float32)
+
     @property
     def unit(self) -> "Directors":
         """Each of length 1: an attacker heeds the direction alone."""

@@ -31,9 +31,8 @@ class RobustConfig(ObjectiveConfig, kind="state-adversarial"):
     reg_std: bool = False
     """Let gradients of the regulariser reach a Gaussian's σ (as published): more noise then lowers the distance."""
     director_share: float = 0.0
-    """Share of the environments whose observations are perturbed, each episode one way: to push the action along a
-    constant direction."""
-
+    """Share of the environments whose observations are perturbed, to push the action along a random linear map of the
+    state, another one in each episode."""
     hunt_begin: float = 1.0
     """Share of training after which, at each checkpoint, directors that break the policy are hunted: the agent saved is
     the one that kept most under its hunt. 1: never."""

@@ -23,20 +23,21 @@ CHECKS = 12
 HARDENED_BY = ("wocar-ppo", "wocar-a2c", "wocar-dqn", "wocar-sac")
 
 
-def hardening_method(agent: Agent) -> str:
-    """The method that fine-tunes an agent, by its kind of policy."""
+def hardening_methods(agent: Agent) -> tuple[str, ...]:
+    """The methods that can fine-tune an agent, by its kind of policy; the first is the usual one."""
     policy = agent.policy
     if agent.black_box:
         raise UserError("a black box cannot be hardened: there are no weights to train")
     if isinstance(policy, GreedyPolicy):
-        return "wocar-dqn"
+        return ("wocar-ppo", "wocar-dqn") if len(agent.spec.obs_shape) == 1 else ("wocar-dqn",)
     if isinstance(policy, SquashedPolicy | SquashedGaussianPolicy):
         if len(agent.spec.obs_shape) != 1:
             raise UserError("actors of images cannot be hardened: wocar-sac takes vectors only")
-        return "wocar-sac"
+        return ("wocar-sac",)
     if isinstance(policy, GaussianPolicy | CategoricalPolicy):
         known = known_method(str(agent.meta.get("method")))
-        return "wocar-a2c" if known is not None and issubclass(known.algorithm, A2CConfig) else "wocar-ppo"
+        a2c = known is not None and issubclass(known.algorithm, A2CConfig)
+        return ("wocar-a2c", "wocar-ppo") if a2c else ("wocar-ppo", "wocar-a2c")
     raise UserError(f"a {type(policy).__name__} cannot be hardened: {', '.join(HARDENED_BY)} train other policies")
 
 
@@ -50,13 +51,14 @@ def hardening_config(
     settings: Mapping[str, Any] | None = None,
 ) -> RunConfig:
     """The method's own preset, what hardening changes in it, and what was asked for."""
-    name = method or hardening_method(agent)
+    fitting = hardening_methods(agent)
+    name = method or fitting[0]
     if name not in HARDENED_BY:
         raise UserError(f"{name} does not harden agents; methods that do: {', '.join(HARDENED_BY)}")
-    if name != (fits := hardening_method(agent)) and {name, fits} != {"wocar-ppo", "wocar-a2c"}:
-        raise UserError(f"{name} cannot go on from this agent's policy; {fits} can")
+    if name not in fitting:
+        raise UserError(f"{name} cannot go on from this agent's policy; {fitting[0]} can")
     config = dataclasses.replace(_preset(name, agent.spec.id), out=out, seed=seed)
-    given = {**_changes(name, agent.spec.id), "normalise_obs": False, "threat": threat.seen_by(agent)}
+    given = {**_changes(name, agent), "normalise_obs": False, "threat": threat.seen_by(agent)}
     if steps is not None:
         given["steps"] = steps
     given |= settings or {}
@@ -78,7 +80,10 @@ def _preset(method: str, env: str) -> RunConfig:
     return default_config(method, env)
 
 
-def _changes(method: str, env: str) -> dict[str, Any]:
+def _changes(method: str, agent: Agent) -> dict[str, Any]:
+    env = agent.spec.id
     where = {"kind": (kind_of(env),), "task": (task_of(env),)}
-    layers = [layer for file in files(f"harden-{method}") for layer in file.layers(where)]
+    of_values = isinstance(agent.policy, GreedyPolicy) and method == "wocar-ppo"
+    source = "harden-values" if of_values else f"harden-{method}"
+    layers = [layer for file in files(source) for layer in file.layers(where)]
     return {key: value for layer in layers for key, value in layer.settings.items()}

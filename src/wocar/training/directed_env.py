@@ -6,7 +6,7 @@ import numpy as np
 from wocar.agent import Agent
 from wocar.attacks.learned import Direction
 from wocar.bounds import Ball
-from wocar.mechanisms.directors import random_signs
+from wocar.mechanisms.directors import no_directors, random_director
 from wocar.mechanisms.policy_config import RobustConfig
 from wocar.networks.normaliser import as_is
 from wocar.rollout import Rollout
@@ -19,14 +19,14 @@ from wocar.types import Step, VectorEnv
 class DirectedEnv:
     """Observation: the agent's normalised z; in some environments z + eps sign(Jᵀd), J that of the agent's mean.
 
-    The direction d, of -1, 0 and 1, is drawn anew for each episode. All else is that of `env`.
+    The direction d(z) is that of a random linear director, drawn anew for each episode. All else is that of `env`.
     """
 
     def __init__(self, env: VectorEnv, share: float, rng: np.random.Generator) -> None:
         self.n, self.spec = env.n, env.spec
         self._env, self._rng = env, rng
         size = env.spec.actions.size - env.spec.actions.discrete
-        self._directions = np.zeros((self.n, size), np.float32)
+        self._maps = no_directors(size, int(np.prod(env.spec.obs_shape)), self.n)
         self._directed = np.arange(self.n) < round(share * self.n)
         self._draw(self._directed)
         self._seen: list[np.ndarray] = []
@@ -58,14 +58,16 @@ class DirectedEnv:
         self._env.close()
 
     def _draw(self, which: np.ndarray) -> None:
-        count, actions = int(which.sum()), self._directions.shape[1]
-        self._directions[which] = random_signs(count, actions, self._rng)
+        _, actions, obs = self._maps.weight.shape
+        for i in np.flatnonzero(which):
+            one = random_director(actions, obs, self._rng)
+            self._maps.weight[i], self._maps.bias[i] = one.weight[0], one.bias[0]
 
     def _show(self, obs: np.ndarray, rows: np.ndarray) -> np.ndarray:
         z = np.array(self._agent.normaliser(obs))
         pushed = self._directed[rows]
         if pushed.any():
-            z[pushed] = self._screen(z[pushed], self._directions[rows[pushed]], None)
+            z[pushed] = self._screen(z[pushed], self._maps.of(rows[pushed]).directions(z[pushed]), None)
         return z
 
 

@@ -12,7 +12,9 @@ from wocar.agent import Agent
 from wocar.mechanisms.sac_objective import Critics
 from wocar.networks import (
     ActionCritic,
+    CategoricalPolicy,
     ContextCritic,
+    GreedyPolicy,
     Normaliser,
     RunningNormaliser,
     ScaledNormaliser,
@@ -74,7 +76,7 @@ class FineTuning:
     """A trainer whose first iterations fit critics only, and whose agents keep what is known of the first one."""
 
     def __init__(self, trainer: Any, start: Agent, warm_up: int) -> None:
-        self.trainer, self.warm_up = trainer, warm_up
+        self.trainer, self.warm_up, self.greedy = trainer, warm_up, isinstance(start.policy, GreedyPolicy)
         self.meta = {name: start.meta[name] for name in KEPT_META if name in start.meta}
 
     def begin(self, env: VectorEnv, rng: np.random.Generator) -> None:
@@ -91,6 +93,8 @@ class FineTuning:
 
     def agent(self) -> Agent:
         agent = self.trainer.agent()
+        if self.greedy and type(agent.policy) is CategoricalPolicy:
+            agent.policy = GreedyPolicy(agent.policy.network)
         agent.meta = {**self.meta, **agent.meta}
         return agent
 
@@ -110,8 +114,13 @@ class FineTuning:
         self.trainer.finish()
 
 
-def fine_tuning(config: RunConfig, algorithm: Any, spec: EnvSpec, start: Agent, warm_up: int) -> Trainer:
-    """The trainer of a run that starts from an agent; in the first `warm_up` iterations its policy is frozen."""
+def fine_tuning(
+    config: RunConfig, algorithm: Any, spec: EnvSpec, start: Agent, warm_up: int, scale: float = 1.0
+) -> Trainer:
+    """The trainer of a run that starts from an agent; in the first `warm_up` iterations its policy is frozen.
+
+    On policy a Q network is trained as softmax(scale Q(s, .)), and the agents are greedy again.
+    """
     trainer: Any
     if isinstance(algorithm, DQN):
         trainer = DQNTrainer(config, algorithm, spec)
@@ -122,13 +131,21 @@ def fine_tuning(config: RunConfig, algorithm: Any, spec: EnvSpec, start: Agent, 
     else:
         value, own = start.critics.get("value"), algorithm.networks
         known = isinstance(value, ValueCritic) and "reward_std" in start.meta
-        given = start.policy, value if known else None
+        given = categorical(start.policy, scale), value if known else None
         algorithm.networks = GivenNetworks(own.hidden, own.init_std, own.min_std, given)
         trainer = (Directed if getattr(config.robust, "director_share", 0) else OnPolicy)(config, algorithm, spec)
         if known:
             trainer.scaler = known_scale(trainer.scaler, float(start.meta["reward_std"]))
     trainer.normaliser = frozen_normaliser(start.normaliser)
     return FineTuning(trainer, start, warm_up)
+
+
+def categorical(policy: Any, scale: float) -> Any:
+    """A greedy policy as softmax(scale Q(s, .)), which has the same greedy actions; any other as it is."""
+    if not isinstance(policy, GreedyPolicy):
+        return policy
+    *body, last = policy.network.layers
+    return CategoricalPolicy(eqx.nn.Sequential([*body, linear(scale * last.weight, scale * last.bias)]))
 
 
 def frozen_normaliser(normaliser: Normaliser) -> Normaliser:
