@@ -112,6 +112,9 @@ def test_a_q_network_is_trained_as_its_softmax_with_the_same_greedy_actions(tmp_
     leads = np.abs(np.diff(np.asarray(acting.head(seen)), axis=-1))
     assert LEAD / 1.5 < np.median(leads) < LEAD * 1.5
     assert logit_scale(make_agent("categorical")) == 1.0
+    assert vars(config.robust)["director_share"] == 0.5
+    by_values = hardening_config(agent, Threat(0.3), tmp_path, method="wocar-dqn")
+    assert (by_values.method, by_values.algorithm.kind) == ("wocar-dqn", "dqn")
 
 
 def test_actions_reach_the_environments_within_their_range() -> None:

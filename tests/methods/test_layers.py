@@ -102,7 +102,7 @@ def test_the_first_preset_is_the_default() -> None:
 def test_every_file_is_some_method_s() -> None:
     used = {file.name for m in METHODS.values() for file in files(m.layers or m.name)}
     there = {path.name for path in Path(default_config.__code__.co_filename).parent.glob("*.toml")}
-    used |= {f"harden-{name}.toml" for name in HARDENED_BY}
+    used |= {f"harden-{name}.toml" for name in (*HARDENED_BY, "values")}
     assert there - used == {"radii.toml"}
 
 
