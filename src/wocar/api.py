@@ -213,12 +213,13 @@ def estimate(
     on_radius: Callable[[float], None] | None = None,
     on_progress: OnProgress | None = None,
     out: Path | str | None = None,
-    quick: bool = False,
+    quick: bool = True,
 ) -> EstimateResult:
     """Worst-attack value of a fixed policy from its own rollouts; no attacker is trained.
 
     The threat is by default that of the agent's training; `eps`, `norm`, `units` and `radii` change it. With `out`,
-    finished radii are kept there and not run twice. `quick` ends explorations once the value has settled.
+    finished radii are kept there and not run twice. `quick` ends explorations once the value has settled;
+    without it all are made.
     """
     policy = load(agent, env, normaliser)
     threats = asked_threats(threat or default_threat(policy), eps, norm=norm, units=units, radii=radii)

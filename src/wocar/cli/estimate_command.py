@@ -1,4 +1,4 @@
-"""wocar estimate AGENT [--eps X,Y] [--quick]"""
+"""wocar estimate AGENT [--eps X,Y] [--no-quick]"""
 
 import shlex
 from dataclasses import dataclass
@@ -53,8 +53,8 @@ class EstimateOptions:
     out: Maybe[Path] = None
     """Folder that keeps finished radii, so that a stopped estimate continues; by default in the run folder, or beside
     the JSON."""
-    quick: bool = False
-    """End the explorations of a radius once its value has settled."""
+    quick: bool = True
+    """End the explorations of a radius once its value has settled; --no-quick takes all of them."""
 
 
 def main(argv: list[str]) -> int:

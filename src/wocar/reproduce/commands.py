@@ -164,7 +164,8 @@ class EstimateTask(Task):
 
     def words(self, out: str) -> list[str]:
         chosen = {name: value for name, value in vars(self.how).items() if value is not None}
-        given = {**chosen, "eps": _numbers([self.eps]), "episodes": self.episodes, "json": f"{out}/estimate.json"}
+        given = {**chosen, "quick": False, "eps": _numbers([self.eps]), "episodes": self.episodes}
+        given["json"] = f"{out}/estimate.json"
         return ["estimate", _agent(self.run, self.checkpoint), *options(given)]
 
 
