@@ -12,8 +12,13 @@ wocar harden sb3-ppo-Hopper-v5.zip $cap --keep-natural 0.85 --out runs/harden/ho
 wocar harden sb3-ppo-HalfCheetah-v5.zip --eps 0.15 --episodes 20 --out runs/harden/halfcheetah \
   --json results/harden/halfcheetah.json
 
-# short/: few attacks and 20 episodes
 [ -e sb3-dqn-CartPole-v1.zip ] || python results/harden/train_sb3.py cartpole
+for seed in 0 1; do
+  wocar harden sb3-dqn-CartPole-v1.zip --eps 0.07 --episodes 20 --seed $seed --out runs/harden/dqn-s$seed \
+    --json results/harden/dqn-cartpole-s$seed.json
+done
+
+# short/: few attacks and 20 episodes
 [ -e sb3-a2c-CartPole-v1.zip ] || python results/harden/train_sb3.py cartpole_a2c
 python results/harden/linear_cartpole.py 0.07
 few="--attacks none,maxdiff-plain,pgd-10 --check-attacks maxdiff-plain,pgd-10 --episodes 20"
@@ -23,4 +28,4 @@ wocar harden sb3-a2c-CartPole-v1.zip --eps 0.07 --steps 100000 --out runs/harden
   --attacks none,maxdiff-plain --check-attacks maxdiff-plain --episodes 20 \
   --json results/harden/short/a2c-until-worst.json
 few="--attacks none,maxdiff-plain,pgd-10,min-q --check-attacks maxdiff-plain,pgd-10,min-q --episodes 20"
-wocar harden sb3-dqn-CartPole-v1.zip --eps 0.07 --out runs/harden/dqn $few --steps 16000 --set tau=0.02
+wocar harden sb3-dqn-CartPole-v1.zip --method wocar-dqn --eps 0.07 --out runs/harden/dqn $few --steps 16000 --set tau=0.02
