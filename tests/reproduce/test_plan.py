@@ -94,6 +94,7 @@ def test_commands_are_those_of_the_command_line() -> None:
     assert estimate.words("x")[2:] == [
         "--sweeps",
         "2",
+        "--no-quick",
         "--eps",
         "0.00392157",
         "--episodes",
