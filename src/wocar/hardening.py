@@ -29,6 +29,7 @@ from wocar.networks import GreedyPolicy
 from wocar.schema import checked
 from wocar.threat import Threat, Units, asked_threats
 from wocar.training import loop as training_loop
+from wocar.training.dqn import DQN
 from wocar.training.fine_tune import fine_tuning
 from wocar.training.run_config import RunConfig
 from wocar.types import UserError, require_compatible
@@ -155,11 +156,11 @@ def _check_shares(until_worst: float | None, keep_natural: float) -> None:
         raise UserError(f"--until-worst must be a number, not {until_worst}")
 
 
-def logit_scale(agent: Agent) -> float:
+def logit_scale(agent: Agent, threat: Threat) -> float:
     """What Q values are multiplied with to be logits: the greedy action leads by LEAD at the median state."""
     if not isinstance(agent.policy, GreedyPolicy):
         return 1.0
-    seen = attacked_states(agent, None, default_threat(agent), LEAD_STEPS, CHECK_SEED)
+    seen = attacked_states(agent, None, threat, LEAD_STEPS, CHECK_SEED)
     values = np.sort(agent.head(seen), axis=-1)
     return LEAD / max(float(np.median(values[:, -1] - values[:, -2])), 1e-6)
 
@@ -194,7 +195,8 @@ class _Hardening:
         before = self._audit(self.first, "before")
         audited = time.monotonic()
         config, algorithm = self.config, make_algorithm(self.config, spec)
-        trainer = fine_tuning(config, algorithm, spec, self.first, warm_up_iterations(config), logit_scale(self.first))
+        scale = 1.0 if isinstance(algorithm, DQN) else logit_scale(self.first, self.threat)
+        trainer = fine_tuning(config, algorithm, spec, self.first, warm_up_iterations(config), scale)
         if not self.checks:
             self._check(self.first)
             self._write()

@@ -102,7 +102,7 @@ def test_training_starts_as_the_agent_and_its_policy_waits_for_the_critics(tmp_p
 
 def test_a_q_network_is_trained_as_its_softmax_with_the_same_greedy_actions(tmp_path: Path) -> None:
     agent = make_agent("greedy")
-    scale = logit_scale(agent)
+    scale = logit_scale(agent, Threat(0.3))
     seen = attacked_states(agent, None, Threat(0.3), 512, seed=5)
     config = hardening_config(agent, Threat(0.3), tmp_path, steps=64, settings=PPO)
     trainer: Any = fine_tuning(config, make_algorithm(config, agent.spec), agent.spec, agent, 0, scale)
@@ -111,7 +111,7 @@ def test_a_q_network_is_trained_as_its_softmax_with_the_same_greedy_actions(tmp_
     np.testing.assert_allclose(acting.head(seen), scale * agent.head(seen), rtol=1e-4, atol=1e-5)
     leads = np.abs(np.diff(np.asarray(acting.head(seen)), axis=-1))
     assert LEAD / 1.5 < np.median(leads) < LEAD * 1.5
-    assert logit_scale(make_agent("categorical")) == 1.0
+    assert logit_scale(make_agent("categorical"), Threat(0.3)) == 1.0
     assert vars(config.robust)["director_share"] == 0.5
     by_values = hardening_config(agent, Threat(0.3), tmp_path, method="wocar-dqn")
     assert (by_values.method, by_values.algorithm.kind) == ("wocar-dqn", "dqn")
