@@ -2,7 +2,14 @@
 
 import sys
 
+import equinox as eqx
+import jax.numpy as jnp
 import numpy as np
+
+import wocar
+from wocar.agent import Agent
+from wocar.envs import env_spec
+from wocar.networks import GreedyPolicy, ScaledNormaliser, linear
 
 SCALE = np.array([1.0, 1.0, 0.1, 0.5, 1.0])
 """Sizes of the state's dimensions, and of a constant."""
@@ -38,6 +45,12 @@ def random_directors(count: int, rng: np.random.Generator) -> np.ndarray:
     return found
 
 
+def agent(gains: np.ndarray) -> Agent:
+    spec = env_spec("CartPole-v1")
+    network = eqx.nn.Sequential([linear(jnp.asarray(np.stack([-gains, gains]), jnp.float32), jnp.zeros(2))])
+    return Agent(spec, ScaledNormaliser.identity(spec.obs_shape), GreedyPolicy(network))
+
+
 def main() -> None:
     eps, rng = float(sys.argv[1]) if len(sys.argv) > 1 else 0.07, np.random.default_rng(0)
     mean, spread = np.log([0.3, 0.6, 3.0, 0.7]), 0.6
@@ -49,6 +62,10 @@ def main() -> None:
         mean, spread = np.log(gains[best]).mean(axis=0), max(0.05, 0.85 * spread)
     policy = np.repeat(np.exp(mean)[None], 400, axis=0)
     print(f"eps {eps}: least return under 400 directors", returns(policy, random_directors(400, rng), eps, rng).min())
+    found = wocar.audit(
+        agent(np.exp(mean)), attacks=["none", "maxdiff-plain", "pgd-10", "director"], eps=eps, episodes=20
+    )
+    print({name: row["mean"] for name, row in found["attacks"].items()})
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ QUICK_ATTACKS: tuple[tuple[str, dict[str, Any]], ...] = (
 QUICK_EPISODES = 10
 CHECK_SEED = 4321
 LEAD, LEAD_STEPS = 0.2, 2048
-"""Of logits made of Q values: with larger leads the regulariser outweighs all else, and one action is left."""
+"""Of logits made of Q values: with leads of 2 CartPole was left with one action (results/harden)."""
 
 
 class Checked(NamedTuple):

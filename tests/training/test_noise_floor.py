@@ -1,6 +1,8 @@
 """Floor of a Gaussian policy's standard deviation, and environments with directors."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +14,7 @@ from wocar.agent import Agent
 from wocar.bounds import Ball
 from wocar.envs import make_env
 from wocar.methods.presets import default_config, make_algorithm
-from wocar.networks import GaussianPolicy, RunningNormaliser
+from wocar.networks import CategoricalPolicy, GaussianPolicy, PixelNormaliser, RunningNormaliser, cnn
 from wocar.training.directed_env import DirectedEnv
 from wocar.training.networks import Networks
 from wocar.training.run_config import with_settings
@@ -74,6 +76,17 @@ def test_a_director_pushes_the_action_for_an_episode() -> None:
         assert not (changed & ~ended).any()
     assert ended[:2].all()
     env.close()
+
+
+def test_a_director_pushes_frames_too() -> None:
+    spec = EnvSpec("toy", (1, 36, 36), ActionSpace(3))
+    env: Any = SimpleNamespace(n=2, spec=spec, reset=lambda: np.full((2, 1, 36, 36), 128, np.uint8))
+    policy = CategoricalPolicy(cnn(spec.obs_shape, 3, jax.random.key(0), (4, 4), (8, 4), (4, 2), 8))
+    directed = DirectedEnv(env, 0.5, np.random.default_rng(1))
+    directed.set_agent(Agent(spec, PixelNormaliser(), policy), Ball(0.1, "linf", 0.0, 1.0))
+    shown = directed.reset()
+    assert np.abs(shown[0] - 128 / 255).max() > 0.05
+    np.testing.assert_allclose(shown[1], 128 / 255, atol=1e-6)
 
 
 def test_a_directed_run_resumes_bit_for_bit(tmp_path: Path) -> None:

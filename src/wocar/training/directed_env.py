@@ -67,7 +67,9 @@ class DirectedEnv:
         z = np.array(self._agent.normaliser(obs))
         pushed = self._directed[rows]
         if pushed.any():
-            z[pushed] = self._screen(z[pushed], self._maps.of(rows[pushed]).directions(z[pushed]), None)
+            states = z[pushed]
+            along = self._maps.of(rows[pushed]).directions(states.reshape(len(states), -1))
+            z[pushed] = self._screen(states, along, None)
         return z
 
 
