@@ -71,7 +71,7 @@ def asked() -> tuple[list[MatrixRow], dict[Key, int]]:
     rows = [
         MatrixRow(row.env, row.method, row.variant, seeds, [])
         for row, seeds in asked_seeds(plan).items()
-        if row.variant in ("", "preset=robust")
+        if row.variant in ("", "preset=robust", "preset=small")
     ]
     trained = [task for task in plan.tasks if isinstance(task, TrainTask) and task.key in plan.rows]
     return rows, {_key(plan.rows[task.key]): task.steps for task in trained}

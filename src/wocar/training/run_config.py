@@ -41,7 +41,7 @@ class RunConfig:
     """Environment id: any of Gymnasium's, or an Atari game."""
     preset: str = "paper"
     """Settings of the task: paper, reference (what the authors' released code chose), robust (what holds against
-    stronger attacks), or small (games, two cores)."""
+    stronger attacks), or small (games and SAC on two cores)."""
     seed: int = 0
     """Seed of the run: networks, environments, minibatches."""
     steps: int = 2_000_000
