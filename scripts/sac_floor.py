@@ -18,7 +18,8 @@ from wocar.envs import env_spec
 from wocar.files import write_json
 from wocar.training.run_folder import provenance
 
-SECONDS = 1.0
+SECONDS, TOGETHER = 1.0, 50
+"""Of a measurement; products in one program of XLA."""
 
 
 def products() -> int:
@@ -36,27 +37,27 @@ def products() -> int:
     return 2 * BATCH * (targets + critics + improve)
 
 
-def rate(multiply: Callable[[Any, Any], Any], a: Any, b: Any) -> float:
-    """Operations per second of 256 x 256 products."""
-    multiply(a, b)
+def rate(multiply: Callable[[], Any], together: int = 1) -> float:
+    """Operations per second of 256 x 256 products, of which a call makes so many."""
+    multiply()
     times = []
     until = time.perf_counter() + SECONDS
     while time.perf_counter() < until:
         start = time.perf_counter()
-        for _ in range(20):
-            multiply(a, b)
-        times.append((time.perf_counter() - start) / 20)
+        multiply()
+        times.append((time.perf_counter() - start) / together)
     return float(2 * 256**3 / statistics.median(times))
 
 
 def main() -> None:
     ones = np.ones((256, 256), np.float32)
-    xla = jax.jit(lambda a, b: a @ b)
-    by_xla = rate(lambda a, b: xla(a, b).block_until_ready(), jnp.asarray(ones), jnp.asarray(ones))
+    square = jnp.asarray(ones) / 256
+    xla = jax.jit(lambda a: jax.lax.scan(lambda b, _: (a @ b, None), a, None, length=TOGETHER)[0])
+    by_xla = rate(lambda: xla(square).block_until_ready(), TOGETHER)
     found = {
         "operations per step": products(),
         "XLA, operations per second": by_xla,
-        "OpenBLAS on one thread, operations per second": rate(np.matmul, ones, ones),
+        "OpenBLAS on one thread, operations per second": rate(lambda: np.matmul(ones, ones)),
         "sac updates/s": update_rate("sac"),
         "sac updates/s if nothing but products took time": by_xla / products(),
         "Stable-Baselines3 sac updates/s": sb3_rate(),

@@ -7,4 +7,5 @@ make bench
 .venv/bin/python -m wocar.bench.dqn --updates --rounds 1 --json results/speed/bench-dqn-updates.json
 .venv/bin/python scripts/ppo_time.py
 .venv/bin/python scripts/update_time.py
+.venv/bin/python scripts/sac_floor.py
 make tables
