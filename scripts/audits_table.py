@@ -1,7 +1,7 @@
 """Print audits by mujoco-v1 as Markdown: returns under each attack, then estimates beside discounted returns.
 
 Estimates are those of `wocar estimate` (results/estimates) where there is one, else what the worst-critic attack of the
-audit foretold, which is the same with fewer explorations.
+audit predicted, which is the same with fewer explorations.
 """
 
 import json
@@ -42,7 +42,7 @@ def estimate(audit: dict[str, Any]) -> str:
     file = Path("results/estimates") / f"{Path(audit['agent']).name}.json"
     if file.is_file():
         return f"{json.loads(file.read_text())['radii'][-1]['value']:.0f}"
-    return f"{audit['attacks']['worst-critic']['foretold']:.0f} (in the audit)"
+    return f"{audit['attacks']['worst-critic']['foretold']:.0f} (in the audit)"  # `predicted` in newer audits
 
 
 def name_of(audit: dict[str, Any]) -> str:

@@ -172,8 +172,8 @@ def test_priorities_are_chances(tmp_path: Path, alpha: float) -> None:
     counts = np.array([(drawn == slot).sum() for slot in ready])
     assert counts.sum() == len(drawn)  # nothing else was drawn
     often = chances * len(drawn) > 5
-    foretold = chances[often] / chances[often].sum() * counts[often].sum()
-    assert stats.chisquare(counts[often], foretold).pvalue > 1e-3
+    expected = chances[often] / chances[often].sum() * counts[often].sum()
+    assert stats.chisquare(counts[often], expected).pvalue > 1e-3
     sample = replay.sample(32, np.random.default_rng(9), beta=0.4)
     weights = chances[np.searchsorted(ready, sample.slots)] ** -0.4
     np.testing.assert_allclose(sample.weights, weights / weights.max(), rtol=1e-5)

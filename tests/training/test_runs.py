@@ -196,14 +196,14 @@ def test_a_full_disk_is_told_and_costs_nothing(killed: tuple[Path, bytes], tmp_p
 
 
 @pytest.fixture
-def heeds_interrupts() -> Iterator[None]:
+def with_interrupts() -> Iterator[None]:
     """Processes started here do, also where the tests themselves run in the background of a shell and do not."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
 
 
-@pytest.mark.usefixtures("heeds_interrupts")
+@pytest.mark.usefixtures("with_interrupts")
 def test_interrupted_by_the_user(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "run"
     process = start("ppo", out, "--env", "Pendulum-v1", "--steps", "10000000", "--checkpoint-every", "320")

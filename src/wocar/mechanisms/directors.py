@@ -27,7 +27,7 @@ class Directors(NamedTuple):
 
     @property
     def unit(self) -> "Directors":
-        """Each of length 1: an attacker heeds the direction alone."""
+        """Each of length 1: only its direction counts."""
         length = np.sqrt((self.bias**2).sum(axis=1) + (self.weight**2).sum(axis=(1, 2))) + np.float32(1e-9)
         return Directors(self.weight / length[:, None, None], self.bias / length[:, None])
 
