@@ -29,7 +29,7 @@ def main() -> None:
         print(f"| {name_of(audit)} | {' | '.join(cells)} | {rows[worst]['mean']:.0f} ({worst}) |")
 
     published = (json.loads(file.read_text()) for file in sorted(Path("results/published").glob("*.json")))
-    audits += [audit for audit in published if "worst-critic" in audit.get("attacks", {})]
+    audits += [audit for audit in published if COLUMNS.keys() <= audit.get("attacks", {}).keys()]
     print(f"\n| discounted | estimate | {' | '.join(COLUMNS.values())} | lowest |\n|---|{'---:|' * (len(COLUMNS) + 2)}")
     for audit in audits:
         means = {name: row["mean_discounted"] for name, row in audit["attacks"].items()}

@@ -8,7 +8,7 @@ import numpy as np
 from wocar.agent import Agent
 from wocar.envs import make_env
 from wocar.networks import reset_state
-from wocar.types import Policy, UserError, require_compatible
+from wocar.types import Policy, UserError, VectorEnv, require_compatible
 
 Act = Callable[[np.ndarray], np.ndarray]
 """Normalised observations (B, obs) to the actions that reach the environment."""
@@ -18,6 +18,9 @@ class Perturb(Protocol):
     """Attack on observations: the current policy and z to z~."""
 
     def __call__(self, policy: Policy, z: np.ndarray) -> np.ndarray: ...
+
+    def begin(self, env: VectorEnv) -> None:
+        """The environments whose episodes are attacked, before the first step."""
 
     def reset(self, rows: np.ndarray, n: int) -> None:
         """Reset these rows of n: their episodes begin."""
@@ -75,6 +78,8 @@ def run_episodes(
     flips: list[np.ndarray] = []
     obs = env.reset()
     ids = np.arange(n, dtype=np.int32)
+    if perturb is not None:
+        perturb.begin(env)
     player = _Player(agent, n, act, perturb, disturb)
     while len(ids):
         actions = player(agent.normaliser(obs))  # of all environments, so that a jitted attack sees one shape

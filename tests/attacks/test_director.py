@@ -14,7 +14,7 @@ from gymnasium.spaces import Box
 from wocar.agent import Agent
 from wocar.attacks import Perturbation
 from wocar.attacks.director import LinearDirector
-from wocar.attacks.director_search import returns_under, search_director
+from wocar.attacks.director_search import returns_under, search_directors
 from wocar.bounds import Ball
 from wocar.envs import env_spec
 from wocar.episodes import run_episodes
@@ -99,7 +99,7 @@ def test_constant_directors_are_all_or_as_many_as_there_is_room_for(actions: int
 
 def test_the_search_finds_the_worst_attack_where_it_is_a_constant_push(agent: Agent) -> None:
     """The reward is <(1, -1), a>: no attack takes more than eps ||Mᵀ(1, -1)||_1 of it in a step."""
-    found: Any = search_director(agent, Threat(EPS), seed=3, generations=2, population=16)
+    found: Any = search_directors(agent, Threat(EPS), seed=3, generations=2, population=16)[0]
     weight, bias = (np.asarray(x)[None] for x in (found.weight, found.bias))
     constants = constant_directors(2, 3, 16, np.random.default_rng(0))
     shown = constants._replace(weight=weight, bias=bias)
@@ -116,7 +116,7 @@ def test_a_director_shows_attackers_how_to_begin(
     """The reward is <(1, -1), a>: push along (-1, 1), and what is seen by the sign of Mᵀ(-1, 1)."""
     monkeypatch.setattr("wocar.evaluation.imitation_examples.STATES", 2048)
     worst = LinearDirector(jnp.zeros((2, 3)), jnp.array([-1.0, 1.0]))
-    monkeypatch.setattr(AttackContext, "director", lambda self, threat: worst)
+    monkeypatch.setattr(AttackContext, "directors", lambda self, threat: (worst,))
     found = AttackContext(agent, 0).examples(kind, Threat(EPS), "director")
     assert found is not None and found.obs.shape == (2048, 3)
     np.testing.assert_allclose(found.wanted, np.tile(wanted, (2048, 1)), atol=1e-4)

@@ -80,6 +80,9 @@ class Recorder:
         self.heads.append(np.asarray(policy.head(jnp.asarray(z + 0.5))))
         return (z + 0.5).astype(np.float32)
 
+    def begin(self, env: Any) -> None:
+        assert env.n == 2
+
     def reset(self, rows: np.ndarray, n: int) -> None:
         assert n == 2
         self.resets.append(rows)

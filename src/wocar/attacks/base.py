@@ -11,7 +11,7 @@ import numpy as np
 
 from wocar.bounds import Ball, ascend_in_ball
 from wocar.bounds.search import shrinking
-from wocar.types import ActionSpace, Policy
+from wocar.types import ActionSpace, Policy, VectorEnv
 
 InputObjective = Callable[[jax.Array], jax.Array]
 
@@ -60,6 +60,9 @@ class Perturbation:
         shown, used, self._carry = _perturbed(*self._parts, obs, self._key, np.uint32(self.calls), self._carry)
         self._used += float(used)
         return np.asarray(shown)
+
+    def begin(self, env: VectorEnv) -> None:
+        """It looks at observations only."""
 
     def reset(self, rows: np.ndarray, n: int) -> None:
         """Reset the memory of these environments of n: their episodes have ended."""

@@ -72,7 +72,9 @@ def evolve_directors(
     return Found(final.of(order), returns[order], steps + more)
 
 
-def search_director(agent: Agent, threat: Threat, seed: int, generations: int, population: int) -> LinearDirector:
-    """The most harmful director of an evolution."""
+def search_directors(
+    agent: Agent, threat: Threat, seed: int, generations: int, population: int
+) -> tuple[LinearDirector, ...]:
+    """The last parents of an evolution, the most harmful first."""
     found = evolve_directors(agent, threat, seed, generations, population).directors
-    return LinearDirector(jnp.asarray(found.weight[0]), jnp.asarray(found.bias[0]))
+    return tuple(LinearDirector(jnp.asarray(w), jnp.asarray(b)) for w, b in zip(*found, strict=True))

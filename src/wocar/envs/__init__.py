@@ -4,6 +4,7 @@ from wocar.envs.aliases import full_id
 from wocar.envs.checked import ActionFault, EnvironmentFault
 from wocar.envs.make import (
     allow_import,
+    can_copy_states,
     declared_observations,
     env_seeds,
     env_spec,
@@ -17,6 +18,7 @@ __all__ = [
     "ActionFault",
     "EnvironmentFault",
     "allow_import",
+    "can_copy_states",
     "declared_observations",
     "env_seeds",
     "env_spec",

@@ -94,6 +94,11 @@ def takes_raw_actions(id: str) -> bool:
     return split_keywords(id)[0] in TASKS
 
 
+def can_copy_states(id: str) -> bool:
+    """Whether its vector environment has `copy_states`."""
+    return _backend(id) == "mujoco"
+
+
 def env_spec(id: str) -> EnvSpec:
     env = make_env(id, 1, 0, threads=1)
     env.close()

@@ -9,7 +9,7 @@ import numpy as np
 
 from wocar.agent import Agent
 from wocar.attacks.director import LinearDirector
-from wocar.attacks.director_search import POPULATION, search_director
+from wocar.attacks.director_search import POPULATION, search_directors
 from wocar.attacks.guided import Examples
 from wocar.attacks.learned import make_actor
 from wocar.attacks.robust_sarsa import SarsaConfig, SarsaData, fit_robust_critic, sarsa_data
@@ -112,11 +112,13 @@ class AttackContext:
         """What the rewards of worst critics are divided by."""
         return self.rollout(WORST_STEPS)[1]
 
-    def director(self, threat: Threat, generations: int = 8, population: int = POPULATION) -> LinearDirector:
-        """The linear director that hurts the victim most."""
+    def directors(
+        self, threat: Threat, generations: int = 8, population: int = POPULATION
+    ) -> tuple[LinearDirector, ...]:
+        """Linear directors that hurt the victim, the most harmful first."""
         asked = "director", threat, generations, population
         if asked not in self._made:
-            found = search_director(self.agent, threat, self.seed + SEARCH_SEED, generations, population)
+            found = search_directors(self.agent, threat, self.seed + SEARCH_SEED, generations, population)
             self._made[asked] = found
         return self._made[asked]
 
@@ -138,7 +140,7 @@ class AttackContext:
         if asked not in self._made:
             actor = make_actor(kind)
             if isinstance(guide, str):
-                found = directed_examples(self.agent, self.director(threat), threat, actor, self.seed)
+                found = directed_examples(self.agent, self.directors(threat)[0], threat, actor, self.seed)
             else:
                 found = examples(self.agent, self.worst_critic(threat, guide), threat, actor, self.seed)
             self._made[asked] = found

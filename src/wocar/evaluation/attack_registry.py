@@ -17,10 +17,11 @@ from wocar.attacks.random_search import RandomSearch
 from wocar.attacks.robust_sarsa import RobustSarsa
 from wocar.attacks.surrogate import Transfer
 from wocar.evaluation.attack_context import WORST_STEPS, AttackContext, Trained
+from wocar.evaluation.attack_needs import Needs, unmet
+from wocar.evaluation.lookahead import Lookahead
 from wocar.evaluation.surrogate import ASKED_STEPS
 from wocar.evaluation.worst_case import starting_states, worst_case
 from wocar.evaluation.worst_critic import FIT, SEARCHED
-from wocar.networks import RecurrentCritic
 from wocar.plugins import load_plugins
 from wocar.text import did_you_mean
 from wocar.threat import Attacked, Threat
@@ -28,9 +29,6 @@ from wocar.types import UserError
 
 Family = Literal["natural", "random", "gradient", "learned", "bound", "fault"]
 Actions = Literal["any", "discrete", "continuous"]
-Needs = Literal[
-    "", "value critic", "own q", "own worst critic", "flat observations", "surrogate", "trainer", "given attacker"
-]
 Make = Callable[[AttackContext, Threat, Path, dict[str, Any]], Any]
 """(context, threat, folder for what is trained, settings) to the attack, alone or as `Trained`."""
 
@@ -87,34 +85,6 @@ class AttackKind:
     def made(self, context: AttackContext, threat: Threat, folder: Path, settings: dict[str, Any]) -> Trained:
         found = self.make(context, threat, folder, settings)
         return found if isinstance(found, Trained) else Trained(found, [])
-
-
-def unmet(needs: Needs, context: AttackContext) -> str | None:
-    """Why the agent, or what was given with it, does not have what an attack needs."""
-    agent, flat = context.agent, len(context.agent.spec.obs_shape) == 1
-    value = agent.critics.get("value")
-    reasons: dict[Needs, tuple[tuple[bool, str], ...]] = {
-        "": (),
-        "value critic": (
-            (value is None, "the agent has no value critic"),
-            (
-                isinstance(value, RecurrentCritic),
-                "the agent's value critic has a memory, which this attack does not follow",
-            ),
-        ),
-        "own q": ((own_q(agent) is None, "the agent has no critic of its actions (SAC, TD3 and DQN have)"),),
-        "own worst critic": (
-            (own_critic(agent, "worst") is None, "the agent has no worst critic (WocaR methods have)"),
-        ),
-        "flat observations": ((not flat, "it learns a critic of flat observations, the agent sees images"),),
-        "surrogate": (
-            (not flat, "its surrogate sees flat observations, the agent sees images"),
-            (agent.recurrent, "its surrogate has no memory, the agent has"),
-        ),
-        "trainer": ((context.train is None, "nothing that trains attackers was given"),),
-        "given attacker": ((not context.given, "name folders of trained attackers (--attackers)"),),
-    }
-    return next((reason for holds, reason in reasons[needs] if holds), None)
 
 
 def register_attack(
@@ -183,6 +153,8 @@ def attack_by_name(name: str, agent: Agent, threat: Threat, seed: int) -> Any:
         reason = "it does not change what the agent sees"
     elif kind.family == "fault":
         reason = "it is a fault of sensors, which no ball bounds; wocar audit knows it"
+    elif kind.needs == "simulator":
+        reason = "it plans on copies of the environments of an audit: wocar audit --attacks lookahead"
     elif kind.needs in ("trainer", "given attacker"):
         reason = "it must be trained first (wocar train sa-rl --victim AGENT), then name its folder"
     if reason:
@@ -219,7 +191,17 @@ def _worst_critic(context: AttackContext, threat: Threat, folder: Path, settings
 
 
 def _director(context: AttackContext, threat: Threat, folder: Path, settings: dict[str, Any]) -> Any:
-    return context.director(threat, **settings)
+    return context.directors(threat, **settings)[0]
+
+
+def _lookahead(context: AttackContext, threat: Threat, folder: Path, settings: dict[str, Any]) -> Any:
+    """Between no attack, the best directors, the worst critic, a robust one, and the agent's own."""
+    rest, agent = dict(settings), context.agent
+    worst = context.worst_critic(threat, rest.pop("explorations", 10))
+    directors = context.directors(threat)[: rest.pop("directors", 6)]
+    critics = worst, context.robust_critic(), own_q(agent), own_critic(agent, "worst")
+    found = (RobustSarsa(critic) for critic in critics if critic is not None)
+    return Lookahead((None, *directors, *found), worst, context.worst_scale, **rest)
 
 
 def _surrogate(context: AttackContext, threat: Threat, folder: Path, settings: dict[str, Any]) -> Any:
@@ -275,6 +257,7 @@ register_attack("robust-sarsa", make=_robust_sarsa, needs="flat observations")
 register_attack("rs-mad", make=_robust_sarsa, actions="continuous", needs="flat observations", after="robust-sarsa")
 register_attack("worst-critic", make=_worst_critic, needs="flat observations")
 register_attack("director", make=_director, needs="flat observations")
+register_attack("lookahead", make=_lookahead, actions="continuous", needs="simulator")
 register_attack("min-q", make=_min_q, needs="own q")
 register_attack("own-worst-critic", make=_own_worst, needs="own worst critic")
 register_attack("pgd-10", partial(PGD, steps=10))

@@ -15,12 +15,13 @@ from wocar.evaluation.attack_context import Trained
 from wocar.evaluation.attack_registry import AttackKind
 from wocar.evaluation.audit_result import CellResult
 from wocar.evaluation.certified import GreedyWorstCase
+from wocar.evaluation.lookahead import Lookahead, LookaheadPerturbation
 from wocar.evaluation.moved_dimensions import MovedDimensions
 from wocar.evaluation.statistics import summarise
 from wocar.files import checksum, tree_arrays
 from wocar.networks.normaliser import changes_nothing
 from wocar.threat import Threat
-from wocar.types import Policy
+from wocar.types import Policy, VectorEnv
 
 N_ENVS = 25
 """Environments stepped together: the usual 50 episodes are two rounds of them."""
@@ -83,7 +84,10 @@ def applied(agent: Agent, cell: AuditCell, attack: Any) -> tuple["ProbedPerturba
         return None, Disturbance(attack, cell.threat.eps, agent.spec.actions, cell.seed)
     if attack is None:
         return None, None
-    return ProbedPerturbation(Perturbation(attack, ball_of(agent, cell), cell.seed)), None
+    ball = ball_of(agent, cell)
+    if isinstance(attack, Lookahead):
+        return ProbedPerturbation(LookaheadPerturbation(attack, agent, ball, cell.seed)), None
+    return ProbedPerturbation(Perturbation(attack, ball, cell.seed)), None
 
 
 def attacker_digest(attack: Any) -> str | None:
@@ -105,7 +109,7 @@ def ball_of(agent: Agent, cell: AuditCell) -> Ball:
 class ProbedPerturbation:
     """A perturbation that checks now and then whether gradients vanish, and sums up what it moves."""
 
-    def __init__(self, attack: Perturbation) -> None:
+    def __init__(self, attack: "Perturbation | LookaheadPerturbation") -> None:
         self.attack = attack
         self.shares: list[float] = []
         self.moved = MovedDimensions()
@@ -116,6 +120,9 @@ class ProbedPerturbation:
         if self.attack.calls in PROBES and hasattr(self.attack.attack, "objective"):
             self.shares.append(zero_gradient_share(self.attack.attack, policy, self.attack.ball, jnp.asarray(z)))
         return shown
+
+    def begin(self, env: VectorEnv) -> None:
+        self.attack.begin(env)
 
     def reset(self, rows: np.ndarray, n: int) -> None:
         self.attack.reset(rows, n)

@@ -47,6 +47,12 @@ class Simulations:
         if self._forces is not None:
             self._forces[ids] = 0.0
 
+    def copy(self, source: "Simulations", rows: np.ndarray) -> None:
+        """Each simulation takes over the state of one of another's of the same model, by `rows` (n,)."""
+        self._batch.state[...] = source._batch.state[rows]
+        if self._forces is not None and source._forces is not None:
+            self._forces[...] = source._forces[rows]
+
     def refresh(self, ids: np.ndarray) -> None:
         self._batch.forward(ids)
 

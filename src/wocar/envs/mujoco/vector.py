@@ -69,6 +69,13 @@ class MujocoVector:
         self._ended[ids] = step.terminated | step.truncated
         return step
 
+    def copy_states(self, source: "MujocoVector", rows: np.ndarray) -> None:
+        """Go on from the states of another vector's environments, by `rows` (n,), with the whole time limit ahead."""
+        self._simulations.copy(source._simulations, rows)
+        if self._derived:
+            self._simulations.refresh(self._all)
+        self._age[:], self._ended[:] = 0, False
+
     def close(self) -> None:
         """Let the simulations and their threads go."""
         del self._simulations, self._parts, self._reward, self._healthy
