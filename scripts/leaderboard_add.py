@@ -95,17 +95,25 @@ def add(files: list[Path], name: str | None, about: str, origin: str | None, lin
     return file
 
 
+def same_agent(audit: Path, folder: Path | None) -> list[Path]:
+    """Audits in the folder of the agent of an audit."""
+    found = sorted(folder.glob("*.json")) if folder else []
+    return [file for file in found if read_json(file)["agent_sha256"] == read_json(audit)["agent_sha256"]]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("audits", type=Path, nargs="+")
     parser.add_argument("--name", help="by default method, steps and seed; of a published agent its file's name")
     parser.add_argument("--about", default="", help="what differs from others of its method, in a few words")
+    parser.add_argument("--also", type=Path, help="a folder: its audits of the same agent count too")
     parser.add_argument("--origin", choices=("ours", "published", "submitted"))
     parser.add_argument("--link", default="")
     parser.add_argument("--out", type=Path, default=ROOT / "leaderboard")
     options = parser.parse_args()
     try:
-        add(options.audits, options.name, options.about, options.origin, options.link, options.out)
+        files = options.audits + same_agent(options.audits[0], options.also)
+        add(files, options.name, options.about, options.origin, options.link, options.out)
     except UserError as error:
         parser.error(str(error))
 

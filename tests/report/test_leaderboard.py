@@ -80,6 +80,10 @@ def test_of_several_audits_the_worst_attack_counts() -> None:
     assert entry.worst["attack"] == "trained:x" and entry.worst["mean"] == 500
     assert entry.data["suite"] == SUITE and entry.data["attackers"] == {"trained:x": "ef" * 32}
     assert entry.data["attacks"]["pgd-10"]["mean"] == 2900
+    longer = audit(3020, {"pgd-10": 2950})
+    longer["attacks"]["none"]["episodes"] = 50
+    natural = make_entry("agent", [weak, longer]).data
+    assert natural["natural"]["mean"] == natural["attacks"]["none"]["mean"] == 3020
     with pytest.raises(UserError, match="differ in agent, task or threat"):
         make_entry("agent", [weak, audit(3000, {"pgd-10": 1.0}, "b")])
 

@@ -73,6 +73,7 @@ def make_entry(
             if attack not in rows or row["mean"] < rows[attack]["mean"]:
                 rows[attack] = row
     first = max(found, key=lambda one: one["attacks"]["none"]["episodes"])
+    rows["none"] = first["attacks"]["none"]
     attackers = {attack: digest for attack, row in rows.items() if (digest := _attacker(row))}
     data = {
         "format": FORMAT,
