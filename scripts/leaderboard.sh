@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=${PYTHON:-.venv/bin/python}
-add() { "$python" scripts/leaderboard_add.py "$@" --also results/mujoco-v2; }
+add() { "$python" scripts/leaderboard_add.py "$@" --also results/strongest; }
 
 for file in results/audits/*.json; do add "$file"; done
 for file in results/robust-sac/no-hunts/*-s*.json; do add "$file" --about "no hunts"; done

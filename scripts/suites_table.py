@@ -1,4 +1,4 @@
-"""Agents that several suites attacked, side by side, in docs/audit.md; `--check` fails where the page has drifted.
+"""Agents that several suites or `lookahead` attacked, side by side, in docs/audit.md; `--check`: has it drifted?
 
 An agent is known by its digest, so that audits of one agent meet wherever they lie under results/.
 """
@@ -14,9 +14,10 @@ from wocar.report.groups import method_label
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS, PAGE = ROOT / "results", ROOT / "docs" / "audit.md"
 SUITES = ("mujoco-v1", "fast-v2", "mujoco-v2")
+LOOKAHEAD = "lookahead"
 MARKS = "<!-- suites -->\n", "<!-- /suites -->"
 Audits = dict[str, dict[str, Any]]
-"""Of one agent, by suite: of several by the same suite the one with most episodes."""
+"""Of one agent, by suite, or by the attack alone: of several the one with most episodes."""
 
 
 def main() -> None:
@@ -33,39 +34,42 @@ def main() -> None:
 
 def table(results: Path) -> str:
     rows = sorted((row(audits) for audits in agents(results).values()), key=lambda cells: cells[:2])
-    lines = ["| task | agent | no attack | mujoco-v1 | fast-v2 | mujoco-v2 | fast-v2 less mujoco-v2 |"]
-    lines.append("|---|---|---:|---:|---:|---:|---:|")
+    lines = ["| task | agent | no attack | mujoco-v1 | fast-v2 | mujoco-v2 | lookahead | fast-v2 less the lowest |"]
+    lines.append("|---|---|---:|---:|---:|---:|---:|---:|")
     return "\n".join(lines + [f"| {' | '.join(cells)} |" for cells in rows])
 
 
 def agents(results: Path) -> dict[str, Audits]:
-    """Those with audits by mujoco-v2 and another suite, by digest."""
+    """Those with audits by mujoco-v2 or lookahead and by another suite, by digest."""
     found: dict[str, Audits] = {}
     for file in sorted(results.glob("**/*.json")):
         data = json.loads(file.read_text())
-        suite = (data.get("suite") or {}).get("name") if isinstance(data, dict) else None
-        if suite in SUITES and "attacks" in data:
+        if not isinstance(data, dict) or "attacks" not in data:
+            continue
+        suite = (data.get("suite") or {}).get("name")
+        for name in (suite,) * (suite in SUITES) + (LOOKAHEAD,) * (LOOKAHEAD in data["attacks"]):
             audits = found.setdefault(data["agent_sha256"], {})
-            audits[suite] = max(audits.get(suite, data), data, key=episodes)
-    return {digest: audits for digest, audits in found.items() if "mujoco-v2" in audits and len(audits) > 1}
+            audits[name] = max(audits.get(name, data), data, key=lambda audit: audit["attacks"]["none"]["episodes"])
+    return {
+        digest: audits for digest, audits in found.items() if {*audits} & {"mujoco-v2", LOOKAHEAD} and len(audits) > 1
+    }
 
 
-def episodes(audit: dict[str, Any]) -> int:
-    return int(worst_row(audit)["episodes"])
-
-
-def worst_row(audit: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = audit["attacks"][audit["worst"]]
-    return found
+def attack_of(audits: Audits, name: str) -> tuple[str, dict[str, Any]]:
+    """The worst attack of a suite's audit, or lookahead, with its row."""
+    attack = LOOKAHEAD if name == LOOKAHEAD else audits[name]["worst"]
+    return attack, audits[name]["attacks"][attack]
 
 
 def row(audits: Audits) -> tuple[str, ...]:
-    last = audits["mujoco-v2"]
-    natural = last["attacks"]["none"]["mean"]
-    cells = (last["env"], label(last["meta"]), f"{natural:.0f}", *(cell(audits.get(suite)) for suite in SUITES))
+    first = audits["fast-v2"] if "fast-v2" in audits else next(iter(audits.values()))
+    natural = first["attacks"]["none"]["mean"]
+    cells = (first["env"], label(first["meta"]), f"{natural:.0f}")
+    cells = (*cells, *(cell(audits, name) for name in (*SUITES, LOOKAHEAD)))
     if "fast-v2" not in audits:
         return (*cells, "")
-    less = worst_row(audits["fast-v2"])["mean"] - worst_row(last)["mean"]
+    means = {name: attack_of(audits, name)[1]["mean"] for name in audits}
+    less = means["fast-v2"] - min(means.values())
     return (*cells, f"{less:.0f}, {less / natural:.0%}")
 
 
@@ -75,11 +79,11 @@ def label(meta: dict[str, Any]) -> str:
     return f"{method_label(meta['method'], '')}, seed {meta['seed']}"
 
 
-def cell(audit: dict[str, Any] | None) -> str:
-    if audit is None:
+def cell(audits: Audits, name: str) -> str:
+    if name not in audits:
         return ""
-    worst = worst_row(audit)
-    return f"{worst['mean']:.0f} ± {worst['std']:.0f} ({audit['worst']})"
+    attack, found = attack_of(audits, name)
+    return f"{found['mean']:.0f} ± {found['std']:.0f}" + ("" if name == LOOKAHEAD else f" ({attack})")
 
 
 if __name__ == "__main__":

@@ -29,7 +29,8 @@ class AuditOptions:
     agent: Annotated[Path, tyro.conf.Positional]
     """A run folder, an agent folder, or a file from elsewhere (Stable-Baselines3 zip, published .model)."""
     suite: Maybe[str] = None
-    """A frozen set of attacks: fast-v2 (default), mujoco-v2, atari-v2, paper-v1; fast-v1, mujoco-v1, atari-v1."""
+    """A frozen set of attacks: fast-v2 (default), mujoco-v3, atari-v2, paper-v1; mujoco-v2, fast-v1, mujoco-v1,
+    atari-v1."""
     attacks: Maybe[str] = None
     """Attacks by name, separated by commas, instead of a suite."""
     attackers: Maybe[str] = None

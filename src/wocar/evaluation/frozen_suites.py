@@ -217,3 +217,9 @@ SUITES: dict[str, dict[str, Any]] = {
     },
     "sensors-v1": SENSORS_V1,
 }
+_MUJOCO_V2 = SUITES["mujoco-v2"]
+SUITES["mujoco-v3"] = {
+    **_MUJOCO_V2,
+    "about": "mujoco-v2, and attacks chosen anew every five steps on copies of the simulator",
+    "attacks": {**_MUJOCO_V2["attacks"], "lookahead": [{"explorations": EXPLORATIONS}]},
+}

@@ -1,9 +1,0 @@
-#!/bin/sh
-# Twelve to twenty-five minutes of a core for each agent.
-set -e
-one() {
-    wocar audit "zoo:$1" --suite mujoco-v2 --json "results/mujoco-v2/$2.json" --out "runs/mujoco-v2/$2"
-}
-one Hopper-v4/wocar-ppo wocar-ppo-robust-Hopper-v4-s4
-one HalfCheetah-v4/wocar-sac wocar-sac-HalfCheetah-v4-s2
-one Walker2d-v4/wocar-ppo wocar-ppo-robust-Walker2d-v4-s1
