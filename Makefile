@@ -59,6 +59,7 @@ tables: .venv/.setup  ## write the generated tables, outputs and picture of READ
 	.venv/bin/python scripts/what_works_table.py --write
 	.venv/bin/python scripts/matrix.py
 	.venv/bin/python scripts/suites_table.py
+	.venv/bin/python scripts/budget_table.py
 
 docs: .venv/.docs  ## build the documentation into site/; a broken link is an error
 	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict --quiet

@@ -121,7 +121,9 @@ def test_every_claim_of_the_results_is_a_folder_with_its_commands() -> None:
     assert listed == {f"{name}/README.md" for name in folders}
 
 
-@pytest.mark.parametrize("script", ["tables.py", "method_tables.py", "scatter.py", "matrix.py", "suites_table.py"])
+@pytest.mark.parametrize(
+    "script", ["tables.py", "method_tables.py", "scatter.py", "matrix.py", "suites_table.py", "budget_table.py"]
+)
 def test_the_tables_outputs_and_picture_are_those_of_the_results(script: str) -> None:
     done = subprocess.run([sys.executable, str(ROOT / "scripts" / script), "--check"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
