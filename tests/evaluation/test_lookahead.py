@@ -1,5 +1,6 @@
 """The lookahead attack, and the copies of simulators that it plans on."""
 
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -12,9 +13,13 @@ from wocar.attacks.base import Perturbation
 from wocar.attacks.director import LinearDirector
 from wocar.envs import can_copy_states, env_spec, make_env
 from wocar.episodes import run_episodes
+from wocar.evaluation import attack_context
 from wocar.evaluation.attack_context import AttackContext
 from wocar.evaluation.attack_registry import attack_by_name, kind_of
+from wocar.evaluation.audit import audit
+from wocar.evaluation.audit_file import AuditFolder
 from wocar.evaluation.lookahead import Lookahead, LookaheadPerturbation
+from wocar.evaluation.suites import AuditPlan
 from wocar.networks import DuelingActionCritic, GaussianPolicy, RunningNormaliser
 from wocar.threat import Threat
 from wocar.types import UserError
@@ -99,3 +104,20 @@ def test_it_is_refused_where_it_cannot_be() -> None:
     spec = agent.spec._replace(id="Pendulum-v1")
     moved = AttackContext(Agent(spec, agent.normaliser, agent.policy, {}, {}), 0)
     assert "copies of the simulator" in (kind_of("lookahead").lacking(moved, Threat(EPS)) or "")
+
+
+def test_an_audit_runs_it_and_repeats_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attack_context, "WORST_STEPS", 512)
+    monkeypatch.setattr(attack_context, "ROLLOUT_STEPS", 1024)
+    monkeypatch.setattr(AttackContext, "worst_critic", lambda self, threat, explorations: critic(self.agent))
+    monkeypatch.setattr(AttackContext, "directors", lambda self, threat: directors(self.agent, 3))
+    settings = {"directors": 2, "horizon": 5}
+    attacks = {"none": [{}], "lookahead": [settings]}
+    plan = AuditPlan(threats=(Threat(EPS),), attacks=attacks, episodes=4, select_episodes=4, finalists=2)
+    first, again = (audit(reacher(), plan, AuditFolder(tmp_path / name)) for name in ("a", "b"))
+    row = first["attacks"]["lookahead"]
+    assert row["mean"] < first["attacks"]["none"]["mean"] and first["worst"] == "lookahead"
+    assert row["returns"] == again["attacks"]["lookahead"]["returns"]
+    assert row["settings"] == "Lookahead(5 attacks, horizon=5, hold=5)" and 0 < (row["budget_used"] or 0) <= 1
+    kept = audit(reacher(), plan, AuditFolder(tmp_path / "a"))
+    assert kept["attacks"] == first["attacks"]
