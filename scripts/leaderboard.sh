@@ -27,7 +27,16 @@ for file in results/what-works/*-wocar-ppo-hunts-s*.json; do
   name=$(basename "$file" .json)
   add "$file" --name "wocar-ppo-hunts-${name##*-}" --about "cap and hunts"
 done
-for name in ppo-halfcheetah sappo-convex-halfcheetah ppo-walker atla-lstm-sappo-walker; do
-  add "results/published/$name.json"
+for file in results/matrix/*-s*.json; do  # METHOD[-small]-TASK-sSEED
+  name=$(basename "$file" .json)
+  case $name in *-small-*) preset=small ;; *) preset=paper ;; esac
+  method=${name%%-small-*}
+  method=${method%%-[A-Z]*}
+  add "$file" --name "$method-$preset-${name##*-}" --about "preset $preset"
 done
-add results/published/wocar-hopper-fast-v2.json results/published/wocar-hopper-mujoco-v2.json
+for file in results/published/*-fast-v2.json; do
+  older=results/published/$(basename "$file" -fast-v2.json)
+  also=()
+  for other in "$older.json" "$older-mujoco-v2.json"; do [ -f "$other" ] && also+=("$other"); done
+  add "$file" "${also[@]}"
+done
