@@ -7,15 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from wocar.mechanisms.contexts import Context
-from wocar.mechanisms.directors import Directors, mutated, no_directors, random_director
+from wocar.mechanisms.directors import Directors, drawn_director, no_directors
 from wocar.types import Array
 
 NONE, WORST, NATURAL, DIRECTOR = range(4)
 """Attackers of an episode: nobody; the worst critic; the unattacked policy's critic; a director."""
-
-
-STRENGTHS = (0.0, 0.1, 0.3)
-"""How much a director that a hunt has found is changed when an episode takes it."""
 
 
 class Attackers(NamedTuple):
@@ -55,10 +51,7 @@ class Behaviour:
         order = (WORST, NATURAL, DIRECTOR, NONE)
         for i in np.flatnonzero(where):
             kind[i] = order[int(np.searchsorted(bounds, rng.uniform(), side="right"))]
-            if len(hunted.bias) and rng.uniform() < self.hunted:
-                one = mutated(hunted, 1, rng.choice(STRENGTHS), rng)
-            else:
-                one = random_director(actions, obs, rng)
+            one = drawn_director(actions, obs, rng, hunted, self.hunted)
             weight[i], bias[i] = one.weight[0], one.bias[0]
             noisy[i] = rng.uniform() >= self.mean
         return Attackers(kind, weight, bias, noisy)

@@ -5,6 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+STRENGTHS = (0.0, 0.1, 0.3)
+"""How much a director that a hunt has found is changed when an episode takes it."""
+
 
 class Directors(NamedTuple):
     """n maps d(s) = weight s + bias; with weight 0 one direction for a whole episode."""
@@ -59,6 +62,13 @@ def random_director(actions: int, obs: int, rng: np.random.Generator) -> Directo
     bias = rng.integers(-1, 2, actions) if constant else rng.standard_normal(actions)
     weight = np.zeros((actions, obs)) if constant else rng.standard_normal((actions, obs)) / obs**0.5
     return Directors(weight[None].astype(np.float32), bias[None].astype(np.float32))
+
+
+def drawn_director(actions: int, obs: int, rng: np.random.Generator, hunted: Directors, share: float) -> Directors:
+    """One: of those that hunts have found, perhaps changed a little, with the chance `share`; else at random."""
+    if len(hunted.bias) and rng.uniform() < share:
+        return mutated(hunted, 1, rng.choice(STRENGTHS), rng)
+    return random_director(actions, obs, rng)
 
 
 def mutated(parents: Directors, count: int, strength: float, rng: np.random.Generator) -> Directors:

@@ -33,11 +33,17 @@ class RobustConfig(ObjectiveConfig, kind="state-adversarial"):
     director_share: float = 0.0
     """Share of the environments whose observations are perturbed, to push the action along a random linear map of the
     state, another one in each episode."""
+    director_hunted: float = 0.0
+    """Share of those maps that come from the last hunts, once there are any."""
     hunt_begin: float = 1.0
     """Share of training after which, at each checkpoint, directors that break the policy are hunted: the agent saved is
     the one that kept most under its hunt. 1: never."""
 
-    ranges = COUNT.of("reg_steps") | NOT_NEGATIVE.of("kappa_reg") | SHARE.of("eps_ramp director_share hunt_begin")
+    ranges = (
+        COUNT.of("reg_steps")
+        | NOT_NEGATIVE.of("kappa_reg")
+        | SHARE.of("eps_ramp director_share director_hunted hunt_begin")
+    )
 
     def build(self, spec: EnvSpec, algorithm: AlgorithmConfig) -> Any:
         from wocar.mechanisms.state_adversarial import StateAdversarial

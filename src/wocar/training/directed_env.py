@@ -6,7 +6,7 @@ import numpy as np
 from wocar.agent import Agent
 from wocar.attacks.learned import Direction
 from wocar.bounds import Ball
-from wocar.mechanisms.directors import no_directors, random_director
+from wocar.mechanisms.directors import Directors, drawn_director, no_directors
 from wocar.mechanisms.policy_config import RobustConfig
 from wocar.networks.normaliser import as_is
 from wocar.rollout import Rollout
@@ -19,14 +19,24 @@ from wocar.types import Step, VectorEnv
 class DirectedEnv:
     """Observation: the agent's normalised z; in some environments z + eps sign(Jᵀd), J that of the agent's mean.
 
-    The direction d(z) is that of a random linear director, drawn anew for each episode. All else is that of `env`.
+    The direction d(z) is that of a linear director, drawn anew for each episode: at random, or of those hunted. All
+    else is that of `env`.
     """
 
-    def __init__(self, env: VectorEnv, share: float, rng: np.random.Generator) -> None:
+    def __init__(
+        self,
+        env: VectorEnv,
+        share: float,
+        rng: np.random.Generator,
+        hunted: Directors | None = None,
+        hunted_share: float = 0.0,
+    ) -> None:
+        """A `share` of the environments is pushed, in a `hunted_share` of their episodes by one of `hunted`."""
         self.n, self.spec = env.n, env.spec
         self._env, self._rng = env, rng
         size = env.spec.actions.size - env.spec.actions.discrete
         self._maps = no_directors(size, int(np.prod(env.spec.obs_shape)), self.n)
+        self._hunted, self._hunted_share = self._maps.of(np.arange(0)) if hunted is None else hunted, hunted_share
         self._directed = np.arange(self.n) < round(share * self.n)
         self._draw(self._directed)
         self._seen: list[np.ndarray] = []
@@ -60,7 +70,7 @@ class DirectedEnv:
     def _draw(self, which: np.ndarray) -> None:
         _, actions, obs = self._maps.weight.shape
         for i in np.flatnonzero(which):
-            one = random_director(actions, obs, self._rng)
+            one = drawn_director(actions, obs, self._rng, self._hunted, self._hunted_share)
             self._maps.weight[i], self._maps.bias[i] = one.weight[0], one.bias[0]
 
     def _show(self, obs: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -78,13 +88,14 @@ class Directed(OnPolicy):
 
     def begin(self, env: VectorEnv, rng: np.random.Generator) -> None:
         shows, acts = rng.spawn(2)
-        self.env = DirectedEnv(env, self._settings.director_share, shows)
-        self.env.set_agent(self.agent(), self._settings.threat.at(0.0).ball(self.spec.limits))
+        settings, hunted = self._settings, self.hunter.directors if self.hunter else None
+        self.env = DirectedEnv(env, settings.director_share, shows, hunted, settings.director_hunted)
+        self.env.set_agent(self._agent_of(self._arrays), settings.threat.at(0.0).ball(self.spec.limits))
         super().begin(self.env, acts)
 
     def iterate(self, iteration: int) -> Iteration:
         progress = jnp.float32(iteration / self.config.iterations)
-        self.env.set_agent(self.agent(), self._settings.ball(progress, self.spec.limits))
+        self.env.set_agent(self._agent_of(self._arrays), self._settings.ball(progress, self.spec.limits))
         return super().iterate(iteration)
 
     def collect(self, steps: int) -> Rollout:
