@@ -15,14 +15,11 @@ from wocar.agent import Agent
 from wocar.envs import env_spec
 from wocar.mechanisms.behaviour import DIRECTOR, Behaviour
 from wocar.mechanisms.directors import no_directors
-from wocar.methods.presets import default_config, make_algorithm
 from wocar.networks import GaussianPolicy, ScaledNormaliser
 from wocar.threat import Threat
-from wocar.training.directed_env import Directed
 from wocar.training.hunt import FRESH, POOL, Hunter
-from wocar.training.loop import make_envs
 from wocar.training.on_policy import OnPolicy
-from wocar.training.run_config import RunConfig, with_settings
+from wocar.training.run_config import RunConfig
 from wocar.types import UserError
 
 WORST = np.sign(MATRIX.T @ np.array([-1.0, 1.0]))
@@ -92,33 +89,6 @@ def test_a_run_of_ppo_with_hunts_resumes_bit_for_bit(tmp_path: Path) -> None:
     rows = [json.loads(line) for line in (tmp_path / "whole" / "metrics.jsonl").read_text().splitlines()]
     assert len([row for row in rows if "hunt_worst" in row]) == 4
     assert max(row.get("hunt_worst", -np.inf) for row in rows) >= rows[-1]["hunt_best"]
-
-
-def test_environments_push_by_what_was_hunted_against_the_policy_of_the_moment(tmp_path: Path) -> None:
-    """Not against the one that kept most so far: its normaliser is another."""
-    small: Any = {"n_envs": 4, "n_steps": 16, "minibatches": 2, "checkpoint_every": 128, "threads": 1}
-    pushes = {"hunt_begin": 0.2, "director_share": 0.5, "director_hunted": 1.0}
-    config = with_settings(default_config("wocar-ppo", "Hopper-v4"), {"steps": 384, "out": tmp_path, **small, **pushes})
-    spec = env_spec("Hopper-v4")
-    trainer = Directed(config, make_algorithm(config, spec), spec)
-    assert trainer.hunter is not None
-    for iteration in range(config.iterations):
-        if iteration % config.segment == 0:
-            trainer.begin(make_envs(config, iteration), np.random.default_rng(iteration))
-        before = trainer.learner.policy
-        trainer.iterate(iteration)
-        assert trainer.env._agent.policy is before
-    assert trainer.hunter.hunts == 3
-    known = {tuple(bias) for bias in trainer.hunter.directors.bias}
-    directed, free = trainer.env._maps.bias[:2], trainer.env._maps.bias[2:]
-    assert trainer.env._hunted_share == 1 and directed.any() and not free.any()
-    exact = sum(tuple(bias) in known for _ in range(40) for bias in drawn_again(trainer))
-    assert 10 <= exact <= 50  # a third of 80 unchanged
-
-
-def drawn_again(trainer: Directed) -> np.ndarray:
-    trainer.env._draw(trainer.env._directed)
-    return trainer.env._maps.bias[:2]
 
 
 def test_hunts_are_refused_where_directors_have_no_meaning(tmp_path: Path) -> None:
