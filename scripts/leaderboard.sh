@@ -15,9 +15,9 @@ for file in results/robust-sac/steps-400k/*-s*.json; do
   name=$(basename "$file" .json)
   add "$file" --name "wocar-sac-hunts-400k-${name#*-}" --about "with hunts"
 done
-for name in HalfCheetah-wocar-ppo-s{0,1,2,3,4}; do
-  short=${name#*-wocar-ppo-}
-  add "results/what-works/$name.json" --name "wocar-ppo-robust-$short" --about "preset robust"
+for file in results/what-works/{HalfCheetah,Ant}-wocar-ppo-s*.json; do
+  name=$(basename "$file" .json)
+  add "$file" --name "wocar-ppo-robust-${name##*-}" --about "preset robust"
 done
 for name in Hopper-wocar-ppo-s0 Hopper-wocar-ppo-2M-s0; do
   short=${name#*-wocar-ppo-}
@@ -26,6 +26,13 @@ done
 for file in results/what-works/*-wocar-ppo-hunts-s*.json; do
   name=$(basename "$file" .json)
   add "$file" --name "wocar-ppo-hunts-${name##*-}" --about "cap and hunts"
+done
+for method in sa-ppo wocar-ppo; do
+  for file in results/what-works/*-"$method"-pushes-s*.json; do
+    [ -f "$file" ] || continue
+    name=$(basename "$file" .json)
+    add "$file" --name "$method-pushes-${name##*-}" --about "cap, hunts and pushes"
+  done
 done
 for file in results/matrix/*-s*.json; do  # METHOD[-small]-TASK-sSEED
   name=$(basename "$file" .json)
