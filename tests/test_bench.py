@@ -8,7 +8,7 @@ import pytest
 
 from wocar.bench import __main__ as bench
 from wocar.bench.dqn import TASKS
-from wocar.bench.measure import no_hunts
+from wocar.bench.measure import like_ppo
 from wocar.bench.ratios import RATIOS, Ratio, rate, ratios_of
 
 
@@ -38,11 +38,13 @@ def test_the_whole_tier_measures_what_its_ratios_are_of(monkeypatch: pytest.Monk
     assert all("Stable-Baselines3 ppo" in name or "HalfCheetah" in name for name in unmeasured)
 
 
-def test_hunts_are_left_out_where_a_preset_has_them() -> None:
-    assert no_hunts("wocar-ppo", ["--env", "Hopper-v4"]) == ["--hunt-begin", "1"]
-    assert no_hunts("wocar-ppo", ["--env", "HalfCheetah-v4"]) == []
-    assert no_hunts("ppo", ["--env", "Hopper-v4"]) == []
-    assert no_hunts("sa-rl", ["--victim", "runs/ppo"]) == []
+def test_methods_are_measured_with_updates_of_ppos_size_unpushed_and_without_hunts() -> None:
+    unpushed = ["--hunt-begin", "1", "--director-share", "0"]
+    sizes = ["--n-steps", "128", "--minibatches", "32", "--policy-epochs", "10"]
+    assert like_ppo("wocar-ppo", ["--env", "Hopper-v4"]) == unpushed
+    assert like_ppo("wocar-ppo", ["--env", "HalfCheetah-v4"]) == ["--hunt-begin", "1", *sizes]
+    assert like_ppo("ppo", ["--env", "Hopper-v4"]) == like_ppo("lstm-ppo", ["--env", "Hopper-v4"]) == []
+    assert like_ppo("sa-rl", ["--victim", "runs/ppo"]) == []
 
 
 def test_a_ratio_is_judged_on_its_own_side() -> None:

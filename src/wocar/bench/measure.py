@@ -56,9 +56,10 @@ def training(method: str, steps: int, out: Path, *options: str) -> dict[str, flo
     """A real `wocar train`: steady rate from its metrics, start-up until the first iteration is logged.
 
     The rate is that of steps the agent learns from: an adversary's own, where one learns too, are part of their cost.
-    Hunts are left out: their number does not grow with the steps, a short training would pay for all of them.
+    Hunts are left out: their number does not grow with the steps, a short training would pay for all of them. So are
+    pushes and updates of another size than PPO's: what the mechanisms cost is measured.
     """
-    where = [*options, *no_hunts(method, options), "--steps", str(steps), "--out", str(out)]
+    where = [*options, *like_ppo(method, options), "--steps", str(steps), "--out", str(out)]
     command = [sys.executable, "-m", "wocar", "train", method, *where]
     start = time.time()
     subprocess.run(command, stderr=subprocess.DEVNULL, check=True)
@@ -69,11 +70,20 @@ def training(method: str, steps: int, out: Path, *options: str) -> dict[str, flo
     return {"steps/s": rate, "start-up s": rows[0]["time"] - start}
 
 
-def no_hunts(method: str, options: Sequence[str]) -> list[str]:
-    """The option that turns hunts off, for methods whose preset has them on the task of `options`."""
-    tasks = [value for name, value in pairwise(options) if name == "--env"]
-    robust = [default_config(method, env).robust for env in tasks]
-    return ["--hunt-begin", "1"] if any(r is not None and r.hunt_begin < 1 for r in robust) else []
+def like_ppo(method: str, options: Sequence[str]) -> list[str]:
+    """Options with which a method learns from rollouts and minibatches of PPO's size, unpushed and without hunts."""
+    changed: list[str] = []
+    for env in (value for name, value in pairwise(options) if name == "--env"):
+        run, ppo = default_config(method, env), default_config("ppo", env).algorithm
+        if run.robust is not None and run.robust.hunt_begin < 1:
+            changed += ["--hunt-begin", "1"]
+        if getattr(run.robust, "director_share", 0):
+            changed += ["--director-share", "0"]
+        if type(run.algorithm) is type(ppo):
+            for name in ("n_steps", "minibatches", "policy_epochs"):
+                if getattr(run.algorithm, name) != getattr(ppo, name):
+                    changed += [f"--{name.replace('_', '-')}", str(getattr(ppo, name))]
+    return changed
 
 
 def sb3_rate(env: str, steps: int) -> float | None:
