@@ -1,12 +1,9 @@
 #!/bin/sh
-# Agents and audits of results/what-works. One process at a time; an agent takes one to three minutes of a quiet core.
+# Agents and audits of results/what-works. One process at a time; an agent takes 8 to 30 minutes of a quiet core.
 # usage: commands.sh TASK SEED..., e.g. commands.sh Hopper 0 1 2 3 4
 set -e
 task=$1
 shift
-floor=0.7
-[ "$task" = HalfCheetah ] && floor=0.5
-
 one() { # variant, method, options
     variant=$1 method=$2
     shift 2
@@ -17,22 +14,43 @@ one() { # variant, method, options
     [ -e "$file" ] || wocar audit "$run" --suite fast-v2 --episodes 20 --json "$file"
 }
 
-# The grid was written for a million steps and no hunts.
+case $task in
+Hopper) unpushed="--hunt-begin 0.8 --director-share 0" ;;
+HalfCheetah) # the preset before larger minibatches
+    small="--steps 1_000_000 --hunt-begin 1 --n-steps 128 --minibatches 32 --policy-epochs 10 --init-std 0.5"
+    small="$small --min-std 0.5 --kappa-reg 0.6 --value-lr 1e-3" ;;
+esac
+for seed; do
+    case $task in
+    Hopper)
+        one wocar-ppo-pushes wocar-ppo
+        one sa-ppo-pushes sa-ppo
+        one wocar-ppo-hunts wocar-ppo $unpushed
+        one sa-ppo-hunts sa-ppo $unpushed ;;
+    HalfCheetah)
+        one wocar-ppo-4M wocar-ppo
+        one sa-ppo-4M sa-ppo
+        one wocar-ppo wocar-ppo $small ;;
+    Walker2d) one wocar-ppo-hunts wocar-ppo ;;
+    Ant) one wocar-ppo wocar-ppo ;;
+    esac
+done
+
+[ "$task" = Hopper ] || exit 0
+# A grid of a million steps without cap, hunts and pushes; not run but for wocar-ppo.
 old() {
     variant=$1 method=$2
     shift 2
     one "$variant" "$method" --steps 1_000_000 "$@"
 }
-without="--reward-slope 1 --hunt-begin 1"
+without="--reward-slope 1 --hunt-begin 1 --director-share 0"
 
 for seed; do
-    [ "$task" = HalfCheetah ] || one wocar-ppo-hunts wocar-ppo
-    [ "$task" = HalfCheetah ] || one sa-ppo-hunts sa-ppo
-    old ppo ppo
-    old ppo-floor ppo --min-std $floor
+    old ppo ppo --preset paper
+    old ppo-floor ppo --preset paper --min-std 0.7
     old sa-ppo sa-ppo --preset paper
     old sa-ppo-free-sigma sa-ppo --preset paper --reg-std
-    old sa-ppo-floor sa-ppo --preset paper --min-std $floor
+    old sa-ppo-floor sa-ppo --preset paper --min-std 0.7
     old wocar-ppo-paper wocar-ppo --preset paper
     old wocar-ppo wocar-ppo $without
     old wocar-ppo-no-worst-term wocar-ppo $without --kappa-wst 0
