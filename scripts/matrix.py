@@ -30,9 +30,10 @@ OURS = ("wocar-ppo", "wocar-sac")
 OLDER = {
     "robust-sac/*/*": OTHER,
     "robust-sac/*": "",
-    "what-works/*-3M-s*": OTHER,
-    "what-works/*-sa-ppo-*": OTHER,
-    "what-works/*": "preset=robust",
+    "what-works/*-wocar-ppo-pushes-s*": "preset=robust",
+    "what-works/*-wocar-ppo-4M-s*": "preset=robust",
+    "what-works/Ant-wocar-ppo-s*": "preset=robust",
+    "what-works/*": OTHER,
 }
 """Files whose names do not say the variant; the first pattern that fits counts."""
 Key = tuple[str, str, str]

@@ -16,9 +16,14 @@ one() { # variant, method, options
 
 case $task in
 Hopper) unpushed="--hunt-begin 0.8 --director-share 0" ;;
-HalfCheetah) # the preset before larger minibatches
-    small="--steps 1_000_000 --hunt-begin 1 --n-steps 128 --minibatches 32 --policy-epochs 10 --init-std 0.5"
-    small="$small --min-std 0.5 --kappa-reg 0.6 --value-lr 1e-3" ;;
+HalfCheetah | Walker2d) # the presets before larger minibatches
+    small="--n-steps 128 --minibatches 32 --policy-epochs 10 --min-std 0.5" ;;
+esac
+case $task in
+HalfCheetah) small="$small --steps 1_000_000 --hunt-begin 1 --init-std 0.5 --kappa-reg 0.6 --value-lr 1e-3" ;;
+Walker2d)
+    small="$small --checkpoint-every 120_000 --hunt-begin 0.7 --director-share 0 --init-std 1 --kappa-reg 0.1"
+    small="$small --policy-lr 4e-4" ;;
 esac
 for seed; do
     case $task in
@@ -31,7 +36,9 @@ for seed; do
         one wocar-ppo-4M wocar-ppo
         one sa-ppo-4M sa-ppo
         one wocar-ppo wocar-ppo $small ;;
-    Walker2d) one wocar-ppo-hunts wocar-ppo ;;
+    Walker2d)
+        one wocar-ppo-pushes wocar-ppo
+        one wocar-ppo-hunts wocar-ppo $small ;;
     Ant) one wocar-ppo wocar-ppo ;;
     esac
 done
