@@ -1,6 +1,7 @@
 """Print the audits in results/what-works as Markdown; with --write, into docs/what-works.md.
 
-A file is called TASK-VARIANT-sSEED.json. Of several seeds of a variant the median agent by its worst return is shown.
+A file is called TASK-VARIANT-sSEED.json. Of several seeds of a variant the median agent by its worst return is shown,
+those of today's preset `robust` in a table of their own.
 """
 
 import json
@@ -12,7 +13,15 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER, PAGE = ROOT / "results/what-works", ROOT / "docs/what-works.md"
 AGENTS = "<!-- table: scripts/what_works_table.py -->", "<!-- end of table -->"
+EARLIER = "<!-- earlier: scripts/what_works_table.py -->", "<!-- end of earlier -->"
 CALIBRATION = "<!-- calibration: scripts/what_works_table.py -->", "<!-- end of calibration -->"
+PRESET = (("Hopper", "pushes"), ("HalfCheetah", "4M"), ("Walker2d", "pushes"))
+TODAY = {
+    ("Ant", "wocar-ppo"): "WocaR-PPO",
+    **{(task, f"wocar-ppo-{v}"): "WocaR-PPO" for task, v in PRESET},
+    **{(task, f"sa-ppo-{v}"): "SA-PPO, the rest the same" for task, v in PRESET},
+}
+"""Variants that are of today's preset, and how they are called."""
 COLUMNS = {
     "none": "natural",
     "maxdiff-plain": "MaxDiff, no noise",
@@ -32,12 +41,13 @@ def worst(audit: dict[str, Any]) -> float:
     return float(audit["attacks"][audit["worst"]]["mean"])
 
 
-def table() -> str:
+def table(today: bool) -> str:
     groups: dict[tuple[str, str], list[tuple[int, dict[str, Any]]]] = defaultdict(list)
     for file in sorted(FOLDER.glob("*-s*.json")):
         task, rest = file.stem.split("-", 1)
         variant, seed = rest.rsplit("-s", 1)
-        groups[task, variant].append((int(seed), json.loads(file.read_text())))
+        if ((task, variant) in TODAY) == today:
+            groups[task, variant].append((int(seed), json.loads(file.read_text())))
     columns = [n for n in COLUMNS if any(n in audit["attacks"] for group in groups.values() for _, audit in group)]
     head = ["task", "agent", "steps", "seeds", *(COLUMNS[name] for name in columns), "worst", "worst of every seed"]
     lines = [f"| {' | '.join(head)} |", f"|---|---|{'---:|' * (len(head) - 2)}"]
@@ -47,7 +57,7 @@ def table() -> str:
         cells = [f"{median['attacks'][n]['mean']:.0f}" if n in median["attacks"] else "" for n in columns]
         everyone = ", ".join(f"{worst(audit):.0f}" for _, audit in sorted(group, key=lambda pair: pair[0]))
         steps = f"{median['meta']['steps'] / 1e6:.1f}M"
-        own = [task, variant, steps, ", ".join(map(str, rows)), *cells, f"**{worst(median):.0f}**", everyone]
+        own = [task, TODAY.get((task, variant), variant), steps, ", ".join(map(str, rows)), *cells, f"**{worst(median):.0f}**", everyone]
         lines.append(f"| {' | '.join(own)} |")
     return "\n".join(lines)
 
@@ -71,9 +81,11 @@ def written(page: str, marks: tuple[str, str], text: str) -> str:
 
 def main() -> None:
     if sys.argv[1:] != ["--write"]:
-        print(table(), calibration(), sep="\n\n")
+        print(table(True), table(False), calibration(), sep="\n\n")
         return
-    PAGE.write_text(written(written(PAGE.read_text(), AGENTS, table()), CALIBRATION, calibration()))
+    page = written(PAGE.read_text(), AGENTS, table(True))
+    page = written(page, EARLIER, table(False))
+    PAGE.write_text(written(page, CALIBRATION, calibration()))
 
 
 if __name__ == "__main__":
