@@ -15,7 +15,7 @@ FOLDER, PAGE = ROOT / "results/what-works", ROOT / "docs/what-works.md"
 AGENTS = "<!-- table: scripts/what_works_table.py -->", "<!-- end of table -->"
 EARLIER = "<!-- earlier: scripts/what_works_table.py -->", "<!-- end of earlier -->"
 CALIBRATION = "<!-- calibration: scripts/what_works_table.py -->", "<!-- end of calibration -->"
-PRESET = (("Hopper", "pushes"), ("HalfCheetah", "4M"), ("Walker2d", "pushes"))
+PRESET = (("Hopper", "long"), ("HalfCheetah", "4M"), ("Walker2d", "pushes"))
 TODAY = {
     ("Ant", "wocar-ppo"): "WocaR-PPO",
     **{(task, f"wocar-ppo-{v}"): "WocaR-PPO" for task, v in PRESET},
@@ -57,7 +57,8 @@ def table(today: bool) -> str:
         cells = [f"{median['attacks'][n]['mean']:.0f}" if n in median["attacks"] else "" for n in columns]
         everyone = ", ".join(f"{worst(audit):.0f}" for _, audit in sorted(group, key=lambda pair: pair[0]))
         steps = f"{median['meta']['steps'] / 1e6:.1f}M"
-        own = [task, TODAY.get((task, variant), variant), steps, ", ".join(map(str, rows)), *cells, f"**{worst(median):.0f}**", everyone]
+        label, seeds = TODAY.get((task, variant), variant), ", ".join(map(str, rows))
+        own = [task, label, steps, seeds, *cells, f"**{worst(median):.0f}**", everyone]
         lines.append(f"| {' | '.join(own)} |")
     return "\n".join(lines)
 

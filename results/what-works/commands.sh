@@ -15,7 +15,7 @@ one() { # variant, method, options
 }
 
 case $task in
-Hopper) unpushed="--hunt-begin 0.8 --director-share 0" ;;
+Hopper) unpushed="--no-hunt-long --hunt-begin 0.8 --director-share 0" ;;
 HalfCheetah | Walker2d) # the presets before larger minibatches
     small="--n-steps 128 --minibatches 32 --policy-epochs 10 --min-std 0.5" ;;
 esac
@@ -28,8 +28,9 @@ esac
 for seed; do
     case $task in
     Hopper)
-        one wocar-ppo-pushes wocar-ppo
-        one sa-ppo-pushes sa-ppo
+        one wocar-ppo-long wocar-ppo # seeds 5 to 9
+        one sa-ppo-long sa-ppo       # seeds 5 to 9
+        one wocar-ppo-pushes wocar-ppo --no-hunt-long
         one wocar-ppo-hunts wocar-ppo $unpushed
         one sa-ppo-hunts sa-ppo $unpushed ;;
     HalfCheetah)

@@ -88,6 +88,7 @@ class ObjectiveConfig(ConfigBase):
     """Settings of what is added to a base algorithm."""
 
     hunt_begin: float = 1.0
+    hunt_long: bool = False
 
     def build(self, spec: EnvSpec, algorithm: AlgorithmConfig) -> Any:
         """The objective for an environment and a base algorithm."""

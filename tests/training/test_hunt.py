@@ -17,6 +17,7 @@ from wocar.mechanisms.behaviour import DIRECTOR, Behaviour
 from wocar.mechanisms.directors import no_directors
 from wocar.networks import GaussianPolicy, ScaledNormaliser
 from wocar.threat import Threat
+from wocar.training import hunt
 from wocar.training.hunt import FRESH, POOL, Hunter
 from wocar.training.on_policy import OnPolicy
 from wocar.training.run_config import RunConfig
@@ -56,6 +57,19 @@ def test_the_best_agent_meets_what_later_hunts_find(hunter: Hunter) -> None:
     hunter.best = np.inf
     second = hunter.hunt((firm, "firm"))
     assert first["hunt_worst"] < second["hunt_worst"] == second["hunt_best"] and hunter.kept.best[1] == "firm"
+
+
+def test_a_long_hunt_finds_what_a_short_one_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four constant directions of eight, and no evolution: the worst is not among them."""
+    monkeypatch.setattr(hunt, "GENERATIONS", 0)
+    monkeypatch.setattr(hunt, "POPULATION", FRESH)
+    found = []
+    for long in (False, True):
+        config = RunConfig("none", seed=4, out=tmp_path)
+        hunter = Hunter(config, Threat(EPS), (linear_policy(),), lambda arrays: rail_agent(arrays[0]), long)
+        found.append(hunter.hunt((linear_policy(),)))
+    short, longer = found
+    assert longer["hunt_worst"] < short["hunt_worst"] and longer["hunt_steps"] > 3 * short["hunt_steps"]
 
 
 def test_episodes_take_what_was_hunted_by_its_share(hunter: Hunter) -> None:

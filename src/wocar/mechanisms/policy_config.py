@@ -38,6 +38,8 @@ class RobustConfig(ObjectiveConfig, kind="state-adversarial"):
     hunt_begin: float = 1.0
     """Share of training after which, at each checkpoint, directors that break the policy are hunted: the agent saved is
     the one that kept most under its hunt. 1: never."""
+    hunt_long: bool = False
+    """Search a policy that would be kept a second time, as long as a suite does: short hunts miss holes."""
 
     ranges = (
         COUNT.of("reg_steps")

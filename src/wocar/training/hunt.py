@@ -22,6 +22,8 @@ from wocar.types import UserError
 
 GENERATIONS, POPULATION, FINAL_EPISODES = 4, 32, 4
 """Of a hunt's evolution of directors."""
+LONG_GENERATIONS, LONG_POPULATION = 8, 64
+"""Of its second evolution, as long as that of the suites."""
 OWN_EPISODES = 8
 """Episodes under the attack of each of the policy's own critics."""
 POOL, FRESH, AGAIN = 24, 4, 6
@@ -45,7 +47,7 @@ def make_hunter(config: RunConfig, arrays: Any, agent_of: AgentOf) -> "Hunter | 
     """For agents made of such arrays; None where nothing is hunted."""
     if config.robust is None or config.threat is None or config.robust.hunt_begin >= 1:
         return None
-    return Hunter(config, config.threat, arrays, agent_of)
+    return Hunter(config, config.threat, arrays, agent_of, config.robust.hunt_long)
 
 
 def is_due(config: RunConfig, iteration: int) -> bool:
@@ -56,8 +58,10 @@ def is_due(config: RunConfig, iteration: int) -> bool:
 
 
 class Hunter:
-    def __init__(self, config: RunConfig, threat: Threat, arrays: Any, agent_of: AgentOf) -> None:
+    def __init__(self, config: RunConfig, threat: Threat, arrays: Any, agent_of: AgentOf, long: bool = False) -> None:
+        """`long`: what would be kept is searched a second time, longer."""
         self.threat, self.seed, self.threads, self.agent_of = threat, config.seed, config.threads, agent_of
+        self.long = long
         spec = agent_of(arrays).spec
         if len(spec.obs_shape) != 1:
             raise UserError(f"--hunt-begin is not for observations of shape {spec.obs_shape}: leave it at 1")
@@ -71,20 +75,15 @@ class Hunter:
 
     def hunt(self, arrays: Any) -> dict[str, Any]:
         """Search what breaks the agent of these arrays; keep them where the best so far keeps less, also under that."""
-        agent = self.agent_of(arrays)
         seed = SEED + 1_000 * self.seed + 20 * self.hunts
-        found = evolve_directors(
-            agent, self.threat, seed, GENERATIONS, POPULATION, self.directors, FINAL_EPISODES, self.threads
-        )
-        own, steps = self._under_own_critics(agent, seed)
-        worst = min(float(found.returns[0]), own)
-        fresh = found.directors.of(np.arange(FRESH))
+        found, worst, steps = self._search(self.agent_of(arrays), seed)
+        fresh = found.of(np.arange(FRESH))
         if self.hunts:  # what breaks this agent may break the best one too
             again, more = returns_under(
                 self.agent_of(self.kept.best), fresh, self.threat, seed + 19, AGAIN, self.threads
             )
             self.best, steps = min(self.best, float(again.min())), steps + more
-        self.steps += found.steps + steps
+        self.steps += steps
         first = fresh.unit
         pool = Directors(*(x[:POOL].astype(np.float32) for x in first.joined(self.kept.pool)))
         self.known = min(self.known + FRESH, POOL)
@@ -94,6 +93,19 @@ class Hunter:
             self.kept = self.kept._replace(pool=pool)
         self.hunts += 1
         return {"hunt_worst": worst, "hunt_best": self.best, "hunt_steps": float(self.steps)}
+
+    def _search(self, agent: Agent, seed: int) -> tuple[Directors, float, int]:
+        """Directors, the most harmful first, the least return under them and the agent's own critics, and all steps."""
+        found = evolve_directors(
+            agent, self.threat, seed, GENERATIONS, POPULATION, self.directors, FINAL_EPISODES, self.threads
+        )
+        own, steps = self._under_own_critics(agent, seed)
+        worst, steps = min(float(found.returns[0]), own), steps + found.steps
+        if self.long and (not self.hunts or worst > self.best):
+            known, how = found.directors.joined(self.directors), (LONG_GENERATIONS, LONG_POPULATION)
+            found = evolve_directors(agent, self.threat, seed + 6, *how, known, threads=self.threads)
+            worst, steps = min(worst, float(found.returns[0])), steps + found.steps
+        return found.directors, worst, steps
 
     def _under_own_critics(self, agent: Agent, seed: int) -> tuple[float, int]:
         """Least mean return under the attacks of the agent's own critics, and their steps."""
