@@ -37,6 +37,7 @@ OLDER = {
     "what-works/*-wocar-ppo-4M-s*": "preset=robust",
     "what-works/Ant-wocar-ppo-s*": "preset=robust",
     "what-works/*": OTHER,
+    "strongest/wocar-ppo-*": OTHER,
 }
 """Files whose names do not say the variant; the first pattern that fits counts."""
 Key = tuple[str, str, str]
