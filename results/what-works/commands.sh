@@ -38,8 +38,9 @@ for seed; do
         one sa-ppo-4M sa-ppo
         one wocar-ppo wocar-ppo $small ;;
     Walker2d)
-        one wocar-ppo-pushes wocar-ppo
-        one wocar-ppo-hunts wocar-ppo $small ;;
+        one wocar-ppo-long wocar-ppo # seeds 3 to 5
+        one wocar-ppo-pushes wocar-ppo --no-hunt-long
+        one wocar-ppo-hunts wocar-ppo $small --no-hunt-long ;;
     Ant) one wocar-ppo wocar-ppo ;;
     esac
 done
