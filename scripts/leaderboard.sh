@@ -15,25 +15,23 @@ for file in results/robust-sac/steps-400k/*-s*.json; do
   name=$(basename "$file" .json)
   add "$file" --name "wocar-sac-hunts-400k-${name#*-}" --about "with hunts"
 done
-for file in results/what-works/{HalfCheetah,Ant}-wocar-ppo-s*.json; do
-  name=$(basename "$file" .json)
-  add "$file" --name "wocar-ppo-robust-${name##*-}" --about "preset robust"
-done
-for name in Hopper-wocar-ppo-s0 Hopper-wocar-ppo-2M-s0; do
-  short=${name#*-wocar-ppo-}
-  add "results/what-works/$name.json" --name "wocar-ppo-robust-$short" --about "no cap, no hunts"
-done
-for file in results/what-works/*-wocar-ppo-hunts-s*.json; do
-  name=$(basename "$file" .json)
-  add "$file" --name "wocar-ppo-hunts-${name##*-}" --about "cap and hunts"
-done
-for method in sa-ppo wocar-ppo; do
-  for file in results/what-works/*-"$method"-pushes-s*.json; do
+what_works() {  # PATTERN NAME ABOUT, of results/what-works/PATTERN-sSEED.json
+  for file in results/what-works/$1-s*.json; do
     [ -f "$file" ] || continue
     name=$(basename "$file" .json)
-    add "$file" --name "$method-pushes-${name##*-}" --about "cap, hunts and pushes"
+    add "$file" --name "$2-${name##*-}" --about "$3"
   done
-done
+}
+what_works "Ant-wocar-ppo" wocar-ppo-robust "preset robust"
+what_works "*-wocar-ppo-long" wocar-ppo-long "preset robust"
+what_works "*-sa-ppo-long" sa-ppo-long "preset robust"
+what_works "HalfCheetah-wocar-ppo-4M" wocar-ppo-4M "preset robust"
+what_works "HalfCheetah-sa-ppo-4M" sa-ppo-4M "preset robust"
+what_works "*-wocar-ppo-pushes" wocar-ppo-pushes "no long hunts"
+what_works "*-wocar-ppo-hunts" wocar-ppo-hunts "no pushes"
+what_works "HalfCheetah-wocar-ppo" wocar-ppo-robust "no large minibatches, no hunts"
+what_works "Hopper-wocar-ppo" wocar-ppo-robust "no cap, no hunts"
+what_works "Hopper-wocar-ppo-2M" wocar-ppo-robust-2M "no cap, no hunts"
 for file in results/matrix/*-s*.json; do  # METHOD[-small]-TASK-sSEED
   name=$(basename "$file" .json)
   case $name in *-small-*) preset=small ;; *) preset=paper ;; esac
