@@ -32,7 +32,8 @@ OURS = ("wocar-ppo", "wocar-sac")
 OLDER = {
     "robust-sac/*/*": OTHER,
     "robust-sac/*": "",
-    "what-works/*-wocar-ppo-long-s*": "preset=robust",
+    "what-works/Hopper-wocar-ppo-long-s*": "preset=robust",
+    "what-works/Walker2d-wocar-ppo-hunts-s*": "preset=robust",
     "what-works/*-wocar-ppo-4M-s*": "preset=robust",
     "what-works/Ant-wocar-ppo-s*": "preset=robust",
     "what-works/*": OTHER,

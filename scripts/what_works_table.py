@@ -15,7 +15,7 @@ FOLDER, PAGE = ROOT / "results/what-works", ROOT / "docs/what-works.md"
 AGENTS = "<!-- table: scripts/what_works_table.py -->", "<!-- end of table -->"
 EARLIER = "<!-- earlier: scripts/what_works_table.py -->", "<!-- end of earlier -->"
 CALIBRATION = "<!-- calibration: scripts/what_works_table.py -->", "<!-- end of calibration -->"
-PRESET = (("Hopper", "long"), ("HalfCheetah", "4M"), ("Walker2d", "long"))
+PRESET = (("Hopper", "long"), ("HalfCheetah", "4M"), ("Walker2d", "hunts"))
 TODAY = {
     ("Ant", "wocar-ppo"): "WocaR-PPO",
     **{(task, f"wocar-ppo-{v}"): "WocaR-PPO" for task, v in PRESET},

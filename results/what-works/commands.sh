@@ -16,14 +16,13 @@ one() { # variant, method, options
 
 case $task in
 Hopper) unpushed="--no-hunt-long --hunt-begin 0.8 --director-share 0" ;;
-HalfCheetah | Walker2d) # the presets before larger minibatches
-    small="--n-steps 128 --minibatches 32 --policy-epochs 10 --min-std 0.5" ;;
-esac
-case $task in
-HalfCheetah) small="$small --steps 1_000_000 --hunt-begin 1 --init-std 0.5 --kappa-reg 0.6 --value-lr 1e-3" ;;
-Walker2d)
-    small="$small --checkpoint-every 120_000 --hunt-begin 0.7 --director-share 0 --init-std 1 --kappa-reg 0.1"
-    small="$small --policy-lr 4e-4" ;;
+HalfCheetah) # the preset before larger minibatches
+    small="--steps 1_000_000 --hunt-begin 1 --n-steps 128 --minibatches 32 --policy-epochs 10 --init-std 0.5"
+    small="$small --min-std 0.5 --kappa-reg 0.6 --value-lr 1e-3" ;;
+Walker2d) # what did not work on other seeds than 100
+    large="--n-steps 256 --minibatches 16 --policy-epochs 5 --init-std 0.5 --min-std 0.3 --kappa-reg 0.3"
+    large="$large --policy-lr 3e-4 --checkpoint-every 200_000 --hunt-begin 0.5"
+    large="$large --director-share 0.25 --director-hunted 0.7" ;;
 esac
 for seed; do
     case $task in
@@ -38,9 +37,9 @@ for seed; do
         one sa-ppo-4M sa-ppo
         one wocar-ppo wocar-ppo $small ;;
     Walker2d)
-        one wocar-ppo-long wocar-ppo # seeds 3 to 5
-        one wocar-ppo-pushes wocar-ppo --no-hunt-long
-        one wocar-ppo-hunts wocar-ppo $small --no-hunt-long ;;
+        one wocar-ppo-hunts wocar-ppo
+        one wocar-ppo-pushes wocar-ppo $large
+        one wocar-ppo-long wocar-ppo $large --hunt-long ;;
     Ant) one wocar-ppo wocar-ppo ;;
     esac
 done
