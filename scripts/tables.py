@@ -90,7 +90,7 @@ def median_agents() -> list[list[dict[str, Any]]]:
 def short_headline() -> str:
     """Of each method on a task one setting: that of the most seeds, then of the most steps, then of the best worst.
 
-    Agents without a part of today's preset ("no ...") are not shown.
+    Agents without a part of today's preset ("no ...") are not shown; nor is a single one of ours beside a published one.
     """
     best: dict[tuple, list[dict[str, Any]]] = {}
 
@@ -102,6 +102,12 @@ def short_headline() -> str:
             continue
         key = (agents[0]["env"], agents[0]["origin"], agents[0]["method"])
         best[key] = max(best.get(key, agents), agents, key=rank)
+    published = {(env, method) for env, origin, method in best if origin == "published"}
+    best = {
+        (env, origin, method): agents
+        for (env, origin, method), agents in best.items()
+        if origin != "ours" or len(agents) > 1 or (env, method) not in published
+    }
     return headline(sorted(best.values(), key=lambda agents: (agents[0]["env"], -agents[0]["worst"]["mean"])))
 
 

@@ -67,7 +67,8 @@ def test_the_script_reads_every_audit_by_its_suites_and_no_other(script: Any, tm
         "matrix/wocar-ppo-Hopper-v4-s0.json": audit("wocar-ppo", 0, 100),
         "matrix/wocar-ppo-reg-False-Hopper-v4-s1.json": audit("wocar-ppo", 1, 9000),
         "matrix/atla-ppo-Hopper-v4-s0.json": audit("atla-lstm-sa-ppo", 0, 70),  # what trains the row at this scale
-        "what-works/Hopper-wocar-ppo-hunts-s3.json": audit("wocar-ppo", 3, 2900),
+        "what-works/Hopper-wocar-ppo-long-s8.json": audit("wocar-ppo", 8, 2900),
+        "what-works/Hopper-wocar-ppo-hunts-s3.json": audit("wocar-ppo", 3, 9000),  # an earlier preset
         "robust-sac/Hopper-s0.json": audit("wocar-sac", 0, 256),
         "robust-sac/no-hunts/Hopper-s1.json": audit("wocar-sac", 1, 9000),
         "robust-sac/Hopper-s100.json": audit("wocar-sac", 100, 9000),  # chosen on, not reported
