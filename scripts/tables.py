@@ -90,7 +90,7 @@ def median_agents() -> list[list[dict[str, Any]]]:
 def short_headline() -> str:
     """Of each method on a task one setting: that of the most seeds, then of the most steps, then of the best worst.
 
-    Agents without a part of today's preset ("no ...") are not shown; nor is a single one of ours beside a published one.
+    Agents without a part of today's preset ("no ...") are not shown, nor a single one of ours beside a published one.
     """
     best: dict[tuple, list[dict[str, Any]]] = {}
 
