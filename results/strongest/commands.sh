@@ -13,6 +13,7 @@ ahead() {
 }
 ahead Hopper-v4 wocar-ppo
 ahead Hopper-v4 wocar-sac
+ahead HalfCheetah-v4 wocar-ppo
 ahead HalfCheetah-v4 wocar-sac
 ahead HalfCheetah-v5 hardened-ppo
 ahead Walker2d-v4 wocar-ppo
