@@ -45,6 +45,6 @@ done
 for file in results/published/*-fast-v2.json; do
   older=results/published/$(basename "$file" -fast-v2.json)
   also=()
-  for other in "$older.json" "$older-mujoco-v2.json"; do [ -f "$other" ] && also+=("$other"); done
+  for other in "$older.json" "$older-mujoco-v2.json" "$older-lookahead.json"; do [ -f "$other" ] && also+=("$other"); done
   add "$file" "${also[@]}"
 done

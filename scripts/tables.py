@@ -153,7 +153,7 @@ def headline(shown: list[list[dict[str, Any]]] | None = None) -> str:
     for median, *others in shown or median_agents():
         natural, told, by = median["natural"]["mean"], median["reported"], usual_worst(median)
         worst = _mean(by)
-        if told and told["worst"] is not None and told["worst"] < worst:
+        if told and told["worst"] is not None and told["worst"] < _mean(median["worst"]):
             continue
         label = f"{median['method'].upper().replace('WOCAR', 'WocaR')}, {_origin(median)}"
         seeds = str(1 + len(others)) if median["origin"] == "ours" else ""
