@@ -42,6 +42,9 @@ for file in results/matrix/*-s*.json; do  # METHOD[-small]-TASK-sSEED
   method=${method%%-[A-Z]*}
   add "$file" --name "$method-$preset-${name##*-}" --about "preset $preset"
 done
+for name in ppo-halfcheetah sappo-convex-halfcheetah ppo-walker atla-lstm-sappo-walker; do
+  [ -f "results/published/$name-fast-v2.json" ] || add "results/published/$name.json"
+done
 for file in results/published/*-fast-v2.json; do
   older=results/published/$(basename "$file" -fast-v2.json)
   also=()
